@@ -35,21 +35,26 @@ type Program struct {
 	Hint string
 }
 
-// KubeVersion is the Kubernetes release that kube/go.mod pins.
-const KubeVersion = "v1.36.3"
+// Kubernetes releases that the modules kube and oldest pin.
+const (
+	KubeVersion = "v1.36.3"
+	// OldestVersion is a patch release of the oldest minor version that the chart accepts.
+	OldestVersion = "v1.30.14"
+)
 
-// Kube is one binary that contains every Kubernetes program and etcd. The linker flags set the server's version,
-// because clients parse it.
-var Kube = Program{
-	Name: "kube", Module: "kube", Hint: "about 8 minutes on two cores",
-	Linker: []string{
-		"k8s.io/component-base/version.gitVersion=" + KubeVersion,
-		"k8s.io/component-base/version.gitMajor=1",
-		"k8s.io/component-base/version.gitMinor=36",
-		"k8s.io/client-go/pkg/version.gitVersion=" + KubeVersion,
-		"k8s.io/client-go/pkg/version.gitMajor=1",
-		"k8s.io/client-go/pkg/version.gitMinor=36",
-	},
+// Kube is one binary that contains every Kubernetes program and etcd.
+var Kube = Program{Name: "kube", Module: "kube", Linker: versionFlags(KubeVersion), Hint: "about 8 minutes on two cores"}
+
+// Oldest is one binary that contains the control plane of the oldest supported Kubernetes release, and etcd.
+var Oldest = Program{Name: "oldest", Module: "oldest", Linker: versionFlags(OldestVersion), Hint: "about 6 minutes on two cores"}
+
+// versionFlags returns the linker flags that set the server's version, because clients parse it.
+func versionFlags(version string) (flags []string) {
+	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
+	for _, variables := range []string{"k8s.io/component-base/version.", "k8s.io/client-go/pkg/version."} {
+		flags = append(flags, variables+"gitVersion="+version, variables+"gitMajor="+parts[0], variables+"gitMinor="+parts[1])
+	}
+	return flags
 }
 
 // CoreDNS is the cluster's DNS server.

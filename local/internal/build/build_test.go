@@ -179,19 +179,63 @@ func TestSourceDirFindsTheClone(t *testing.T) {
 	}
 }
 
-// TestKubeVersionMatchesGoMod checks that the release in the linker flags is the release that the module kube requires.
-func TestKubeVersionMatchesGoMod(t *testing.T) {
+// TestVersionsMatchGoMod checks that the releases in the linker flags are the releases that the modules require.
+func TestVersionsMatchGoMod(t *testing.T) {
 	source, err := SourceDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	b, err := os.ReadFile(filepath.Join(source, Kube.Module, "go.mod"))
+	for _, tt := range []struct {
+		program Program
+		version string
+	}{{Kube, KubeVersion}, {Oldest, OldestVersion}} {
+		b, err := os.ReadFile(filepath.Join(source, tt.program.Module, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if !strings.Contains(string(b), "\tk8s.io/kubernetes "+tt.version+"\n") {
+			t.Errorf("go.mod of %s does not require k8s.io/kubernetes %s", tt.program.Name, tt.version)
+		}
+	}
+}
+
+func TestVersionFlags(t *testing.T) {
+	want := []string{
+		"k8s.io/component-base/version.gitVersion=v1.30.14",
+		"k8s.io/component-base/version.gitMajor=1",
+		"k8s.io/component-base/version.gitMinor=30",
+		"k8s.io/client-go/pkg/version.gitVersion=v1.30.14",
+		"k8s.io/client-go/pkg/version.gitMajor=1",
+		"k8s.io/client-go/pkg/version.gitMinor=30",
+	}
+	if got := versionFlags("v1.30.14"); !slices.Equal(got, want) {
+		t.Errorf("versionFlags() = %q", got)
+	}
+}
+
+// TestOldestKubernetes checks that the chart, the workflow of the end-to-end tests and the support policy name the minor
+// version of Kubernetes that the module oldest builds.
+func TestOldestKubernetes(t *testing.T) {
+	source, err := SourceDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if !strings.Contains(string(b), "\tk8s.io/kubernetes "+KubeVersion+"\n") {
-		t.Errorf("go.mod of kube does not require k8s.io/kubernetes %s", KubeVersion)
+	minor := strings.TrimPrefix(OldestVersion[:strings.LastIndex(OldestVersion, ".")], "v")
+	for file, want := range map[string]string{
+		"charts/spark-operator/Chart.yaml": `kubeVersion: ">=` + minor + `.0-0"`,
+		".github/workflows/e2e.yml":        "node:\n          - kindest/node:v" + minor + ".",
+		"RELEASE.md":                       "| Kubernetes, oldest | " + minor + " | ",
+	} {
+		b, err := os.ReadFile(filepath.Join(source, "..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s does not contain %q", file, want)
+		}
 	}
 }

@@ -65,6 +65,7 @@ func imageProgram(name, pkg, summary string) *cobra.Command {
 	cmd.Flags().StringVar(&o.SourceDir, "source", ".", "directory of the operator's Go module")
 	cmd.Flags().StringVar(&o.Package, "package", pkg, "main package of the program")
 	cmd.Flags().StringVar(&o.Version, "version", "", "version that the program reports")
+	cmd.Flags().StringVar(&o.Arch, "arch", "", "processor architecture, such as arm64 (default: that of this machine)")
 	cmd.Flags().StringVar(&o.Tag, "tag", "localhost/"+path.Base(pkg)+":dev", "name of the image")
 	outputFlag(cmd, &output)
 	return cmd

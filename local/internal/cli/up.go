@@ -43,6 +43,7 @@ after a reboot it starts empty. With --control-plane-only it consists of an API 
 	dirFlag(cmd, &o.Dir)
 	flags := cmd.Flags()
 	flags.BoolVar(&o.ControlPlaneOnly, "control-plane-only", false, "run only etcd, kube-apiserver and kube-controller-manager, on free ports of 127.0.0.1; needs no root, has no node")
+	flags.BoolVar(&o.Oldest, "oldest", false, "with --control-plane-only, run the oldest supported Kubernetes ("+build.OldestVersion+") instead of "+build.KubeVersion)
 	flags.BoolVar(&o.Scheduler, "scheduler", false, "with --control-plane-only, also run kube-scheduler")
 	flags.BoolVar(&o.Audit, "audit", false, "write every request to audit.log in the state directory, at level Metadata")
 	flags.BoolVar(&o.AuditBodies, "audit-bodies", false, "like --audit, with the bodies of writes (level Request), except those of Secrets, tokens and Kubernetes' own components")

@@ -43,6 +43,8 @@ type Spec struct {
 	// Kube and CoreDNS are the paths of the built programs. CoreDNS is set only with a node.
 	Kube    string `json:"kube"`
 	CoreDNS string `json:"coredns,omitempty"`
+	// Oldest is true if Kube is the oldest supported Kubernetes release.
+	Oldest bool `json:"oldest,omitempty"`
 	// Scheduler adds a kube-scheduler to a control plane without a node. A cluster with a node always has a
 	// kube-scheduler.
 	Scheduler bool `json:"scheduler,omitempty"`

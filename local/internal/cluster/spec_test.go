@@ -60,6 +60,7 @@ func TestOtherOptionsAreRejected(t *testing.T) {
 		"another owner":                 {control, Options{ControlPlaneOnly: true, OwnerPID: 8}, false},
 		"a node":                        {control, Options{}, false},
 		"a scheduler":                   {control, Options{ControlPlaneOnly: true, Scheduler: true}, false},
+		"the oldest release":            {control, Options{ControlPlaneOnly: true, Oldest: true}, false},
 		"an audit log":                  {control, Options{ControlPlaneOnly: true, Audit: true}, false},
 		"bodies in the audit log":       {full, Options{AuditBodies: true}, false},
 		"less than there is":            {full, Options{}, true},
@@ -121,6 +122,7 @@ func TestStartOverKeepsOnlyTrustworthyData(t *testing.T) {
 		{"failed start", &Spec{Boot: now}, supervise.Failed, false, "starts empty"},
 		{"crash in the start", &Spec{Boot: now}, supervise.Starting, false, "starts empty"},
 		{"other kind", &Spec{Boot: now, Node: &Node{}}, supervise.Ready, false, "starts empty"},
+		{"other release", &Spec{Boot: now, Oldest: true}, supervise.Ready, false, "starts empty"},
 		{"files of nothing", nil, "", false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

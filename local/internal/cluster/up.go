@@ -25,6 +25,8 @@ type Options struct {
 	Dir string
 	// ControlPlaneOnly omits the node and everything that needs root.
 	ControlPlaneOnly bool
+	// Oldest runs the oldest supported Kubernetes release instead of the newest. It needs ControlPlaneOnly.
+	Oldest bool
 	// Scheduler adds a kube-scheduler to a control plane without a node.
 	Scheduler bool
 	// Audit enables audit.log in Dir.
@@ -127,8 +129,12 @@ func newSpec(o Options) (*Spec, error) {
 		return nil, errors.New("--cpus is the number of the node's CPUs: set a number from 1 to 999, and not with --control-plane-only")
 	}
 
+	if o.Oldest && !o.ControlPlaneOnly {
+		return nil, errors.New("--oldest has no kubelet: set --control-plane-only too")
+	}
+
 	spec := &Spec{
-		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Audit: o.Audit || o.AuditBodies, AuditBodies: o.AuditBodies,
+		ID: registry.ID(o.Dir), Dir: o.Dir, Boot: proc.BootID(), Oldest: o.Oldest, Audit: o.Audit || o.AuditBodies, AuditBodies: o.AuditBodies,
 		Scheduler: o.Scheduler || !o.ControlPlaneOnly,
 	}
 	if !o.ControlPlaneOnly {
@@ -150,7 +156,7 @@ func newSpec(o Options) (*Spec, error) {
 
 // checkOptions returns an error if the options do not match the running cluster.
 func (s *Spec) checkOptions(o Options) error {
-	if o.ControlPlaneOnly != (s.Node == nil) || (o.Scheduler && !s.Scheduler) || (o.Audit && !s.Audit) || (o.AuditBodies && !s.AuditBodies) ||
+	if o.ControlPlaneOnly != (s.Node == nil) || o.Oldest != s.Oldest || (o.Scheduler && !s.Scheduler) || (o.Audit && !s.Audit) || (o.AuditBodies && !s.AuditBodies) ||
 		(o.CPUs != 0 && s.Node != nil && o.CPUs != s.Node.CPUs) {
 		return fmt.Errorf("the cluster in %s already runs with other options: stop it first with `sparklocal down`", o.Dir)
 	}
@@ -176,6 +182,10 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 	began := time.Now()
 
 	programs := []build.Program{build.Kube}
+	if o.Oldest {
+		programs[0] = build.Oldest
+	}
+
 	if !o.ControlPlaneOnly {
 		programs = append(programs, build.CoreDNS)
 	}
@@ -225,8 +235,9 @@ func prepare(ctx context.Context, o Options, spec *Spec, report Reporter) error 
 }
 
 // startOver removes the files of the previous cluster in the directory, unless the new cluster can use the old data.
-// This is possible under four conditions: the previous start succeeded, both clusters have a node or neither has one,
-// no other number of CPUs is wanted, and the machine has not rebooted in between. A reboot makes the data invalid,
+// This is possible under five conditions: the previous start succeeded, both clusters have a node or neither has one,
+// both have the same release of Kubernetes, no other number of CPUs is wanted, and the machine has not rebooted in
+// between. A reboot makes the data invalid,
 // because etcd does not flush its files to disk.
 func startOver(spec, old *Spec, report Reporter) error {
 	state, err := supervise.ReadState(spec.Dir)
@@ -239,6 +250,8 @@ func startOver(spec, old *Spec, report Reporter) error {
 		report.Line("the machine has rebooted since the last start: the cluster starts empty")
 	case (old.Node == nil) != (spec.Node == nil):
 		report.Line("--control-plane-only differs from the last start: the cluster starts empty")
+	case old.Oldest != spec.Oldest:
+		report.Line("--oldest differs from the last start: the cluster starts empty")
 	case spec.Node != nil && spec.Node.CPUs != 0 && spec.Node.CPUs != old.Node.CPUs:
 		report.Line("--cpus differs from the last start: the cluster starts empty")
 	case state.Phase == supervise.Failed || state.Phase == supervise.Starting:

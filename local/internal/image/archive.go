@@ -81,10 +81,15 @@ func (l layerFile) open() (v1.Layer, error) {
 	return layer, nil
 }
 
-// writeArchive writes a docker-archive of one image with the given tags to path. The bytes of the archive depend only
-// on the layers, the configuration and the tags.
+// writeArchive writes a docker-archive of one image for this machine's processor with the given tags to path. The bytes
+// of the archive depend only on the layers, the configuration and the tags.
 func writeArchive(path string, tags []string, config v1.Config, layers ...layerFile) error {
-	img, err := assemble(config, layers)
+	return writeArchiveFor(runtime.GOARCH, path, tags, config, layers...)
+}
+
+// writeArchiveFor is writeArchive for a processor architecture (GOARCH).
+func writeArchiveFor(arch, path string, tags []string, config v1.Config, layers ...layerFile) error {
+	img, err := assemble(arch, config, layers)
 	if err != nil {
 		return err
 	}
@@ -189,9 +194,9 @@ func writeBlob(w *tar.Writer, name string, size int64, body io.Reader) error {
 	return err
 }
 
-func assemble(config v1.Config, layers []layerFile) (v1.Image, error) {
+func assemble(arch string, config v1.Config, layers []layerFile) (v1.Image, error) {
 	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
-		Architecture: runtime.GOARCH,
+		Architecture: arch,
 		OS:           "linux",
 		Created:      v1.Time{Time: epoch},
 		Config:       config,

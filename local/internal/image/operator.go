@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/crypto/x509roots/fallback/bundle"
@@ -34,6 +35,8 @@ type OperatorOptions struct {
 	// Version is the version that the program reports and that the image's label contains. If it is
 	// empty, neither is set.
 	Version string
+	// Arch is the processor architecture (GOARCH); if empty, that of this machine.
+	Arch string
 	// Tag is the image's name; if empty, localhost/NAME:dev, where NAME is the name of the program.
 	Tag string
 	// CacheDir is the directory for archives; if empty, CacheDir().
@@ -66,7 +69,7 @@ func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 	binary := filepath.Join(work, name)
 	done := s.log.step("go build %s", o.Package)
 
-	build := goProgram{dir: o.SourceDir, pkg: o.Package, output: binary}
+	build := goProgram{dir: o.SourceDir, pkg: o.Package, arch: o.Arch, output: binary}
 	if o.Version != "" {
 		build.stamp = map[string]string{"main.version": o.Version, sparkctlVersion: o.Version}
 	}
@@ -82,7 +85,7 @@ func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 		return "", err
 	}
 
-	inputs := []string{o.Tag, o.Version, name}
+	inputs := []string{o.Tag, o.Version, name, o.Arch}
 	for _, file := range []string{binary, trusted} {
 		sum, err := hashFile(file)
 		if err != nil {
@@ -99,7 +102,7 @@ func Operator(ctx context.Context, o OperatorOptions) (string, error) {
 		if err := programLayer(layer, binary, "/usr/bin/"+name, trusted); err != nil {
 			return err
 		}
-		return writeArchive(path, []string{o.Tag}, o.config(name), layerFile{path: layer, gzip: true, note: name})
+		return writeArchiveFor(o.Arch, path, []string{o.Tag}, o.config(name), layerFile{path: layer, gzip: true, note: name})
 	})
 	if err != nil {
 		return "", err
@@ -118,6 +121,10 @@ func (o *OperatorOptions) defaults() {
 
 	if o.Package == "" {
 		o.Package = "./cmd/spark-operator"
+	}
+
+	if o.Arch == "" {
+		o.Arch = runtime.GOARCH
 	}
 
 	if o.Tag == "" {

@@ -80,6 +80,7 @@ func buildEmbedded(ctx context.Context, cacheDir, program, tag string) (string, 
 type goProgram struct {
 	dir    string // a directory in its module
 	pkg    string // the package, such as ./cmd/spark-operator
+	arch   string // GOARCH; if empty, that of the environment
 	output string
 	// stamp sets string variables at link time. The keys are the import path and the name of a variable, and the values
 	// are the values of the variables.
@@ -96,6 +97,10 @@ func goBuild(ctx context.Context, p goProgram) error {
 	cmd.Dir = p.dir
 
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOWORK=off")
+	if p.arch != "" {
+		// A release must not depend on the processor that builds it.
+		cmd.Env = append(cmd.Env, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0")
+	}
 	return run(cmd)
 }
 
