@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the long tests: all crash points, the whole sample of hostile custom resources, all scenarios of the bench, all
-# programs in the Spark image, the daemons of a standalone cluster, all live recordings, the console in a browser, and
+# Runs the long tests: all crash points, the tests of the API on the oldest supported Kubernetes, the whole sample of
+# hostile custom resources, all scenarios of the bench, all programs in the Spark image, the daemons of a standalone cluster, all live recordings, the console in a browser, and
 # the end-to-end tests with every Spark line. `make test` runs only samples of them. The end-to-end tests run real Spark
 # on a cluster of their own, which they remove afterwards. The first build of an image takes minutes. With arguments,
 # which are passed to go test, the script runs only end-to-end tests, such as
@@ -12,6 +12,10 @@ if [ $# -eq 0 ]; then
 	CRASH_POINTS=all go test -count=1 -timeout=40m -parallel=10 \
 		-run '^Test(Crash|SuspendFlips|SparkSubmitCrash|ScheduleCrashes|.*SpecTakenBackBetween)' \
 		./internal/process/operator ./internal/kinds/configured ./internal/engine/controller ./internal/engine/runs ./internal/engine/statuswrite ./internal/record/logs
+	# The definitions, admission, the kinds and a release of the chart on the oldest supported Kubernetes.
+	TEST_KUBERNETES=oldest go test -count=1 -timeout=40m -parallel=10 ./internal/kinds/configured ./internal/webhook/... \
+		./internal/engine/... ./internal/intake/...
+	TEST_KUBERNETES=oldest go test -C test/e2e -count=1 -timeout=20m ./release
 	# The whole sample of hostile custom resources.
 	HOSTILE_SAMPLE=all go test -count=1 -timeout=20m -run '^Test(HostileObjects|MessagesArePrintable)$' ./internal/engine/controller
 	# Every scenario of the bench, at a tiny size.

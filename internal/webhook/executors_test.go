@@ -138,6 +138,7 @@ func (f *factory) startWebhook() *httptest.Server {
 // installPolicy creates the chart's MutatingAdmissionPolicy for the test's namespace.
 func (f *factory) installPolicy() {
 	f.T.Helper()
+	kit.NeedsKubernetes(f.T, 36, "MutatingAdmissionPolicy")
 
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: f.Namespace}}
 	if err := yaml.UnmarshalStrict([]byte(readFile(f.T.(*testing.T),

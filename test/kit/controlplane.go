@@ -7,10 +7,13 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -24,12 +27,15 @@ const (
 	// kubeconfigVariable names the administrator's kubeconfig of an existing control plane. It is not KUBECONFIG, so
 	// that tests never use a cluster by mistake.
 	kubeconfigVariable = "TEST_KUBECONFIG"
+	// kubernetesVariable selects the release of the embedded control plane: "oldest" is the oldest supported release.
+	kubernetesVariable = "TEST_KUBERNETES"
 )
 
 // road is the control plane that the tests use.
 type road struct {
-	kind roadKind
-	path string // of the assets or the kubeconfig
+	kind   roadKind
+	path   string // of the assets or the kubeconfig
+	oldest bool   // the embedded control plane has the oldest supported release
 }
 
 type roadKind string
@@ -41,18 +47,23 @@ const (
 )
 
 // chooseRoad returns the control plane that the environment variables select, by default the embedded one. It returns
-// an error if both variables are set.
+// an error if more than one variable is set.
 func chooseRoad(environment func(string) string) (road, error) {
-	directory, kubeconfig := environment(assetsVariable), environment(kubeconfigVariable)
+	directory, kubeconfig, release := environment(assetsVariable), environment(kubeconfigVariable), environment(kubernetesVariable)
 	switch {
 	case directory != "" && kubeconfig != "":
 		return road{}, fmt.Errorf("%s and %s are both set: unset one", assetsVariable, kubeconfigVariable)
+	case release != "" && directory+kubeconfig != "":
+		return road{}, fmt.Errorf("%s selects a release of the embedded control plane: unset it or %s and %s",
+			kubernetesVariable, assetsVariable, kubeconfigVariable)
+	case release != "" && release != "oldest":
+		return road{}, fmt.Errorf("%s=%s: the only value is oldest", kubernetesVariable, release)
 	case directory != "":
-		return road{assets, directory}, nil
+		return road{kind: assets, path: directory}, nil
 	case kubeconfig != "":
-		return road{existing, kubeconfig}, nil
+		return road{kind: existing, path: kubeconfig}, nil
 	}
-	return road{kind: embedded}, nil
+	return road{kind: embedded, oldest: release != ""}, nil
 }
 
 // ExistingCluster returns the path of the kubeconfig of the cluster that end-to-end tests use, or an empty string if
@@ -72,6 +83,44 @@ func NeedsControllers(t testing.TB, what string) {
 	if controlPlane.road.withoutControllers() {
 		t.Skipf("needs %s, which kube-controller-manager does; %s has none: unset %s", what, controlPlane.road.kind, assetsVariable)
 	}
+}
+
+// StatusRatchets is the first minor version of Kubernetes whose API server ignores errors in unchanged fields when a
+// status is written. Until then, no status can be written to a custom resource that was stored under another definition
+// and that our definition refuses.
+const StatusRatchets = 33
+
+// NeedsKubernetes skips a test if the API server is older than a minor version of Kubernetes 1, such as 36. The
+// argument what names the part of the API that the test needs.
+func NeedsKubernetes(t testing.TB, minor int, what string) {
+	t.Helper()
+
+	if !SinceKubernetes(t, minor) {
+		t.Skipf("needs %s, which Kubernetes 1.%d has, and the API server is older", what, minor)
+	}
+}
+
+// SinceKubernetes reports whether the API server has at least a minor version of Kubernetes 1.
+func SinceKubernetes(t testing.TB, minor int) bool {
+	t.Helper()
+
+	discovered, err := discovery.NewDiscoveryClientForConfig(Rest(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	version, err := discovered.ServerVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// Some providers append a plus sign to the minor version.
+	served, err := strconv.Atoi(strings.TrimRight(version.Minor, "+"))
+	if err != nil {
+		t.Fatalf("the API server has the version %s.%s: %v", version.Major, version.Minor, err)
+	}
+
+	return served >= minor
 }
 
 // NeedsLoopback skips a test if the API server runs elsewhere and cannot call the test's own server at 127.0.0.1.

@@ -10,7 +10,7 @@ import (
 )
 
 // TestChooseRoad checks that the embedded control plane is the default, that each variable selects a different control
-// plane, and that setting both variables is an error.
+// plane, and that contradictory variables are an error.
 func TestChooseRoad(t *testing.T) {
 	for name, test := range map[string]struct {
 		environment map[string]string
@@ -20,8 +20,12 @@ func TestChooseRoad(t *testing.T) {
 		"neither": {nil, road{kind: embedded}, ""},
 		"empty": {map[string]string{"KUBEBUILDER_ASSETS": "", "TEST_KUBECONFIG": ""},
 			road{kind: embedded}, ""},
-		"assets":                     {map[string]string{"KUBEBUILDER_ASSETS": "/assets"}, road{assets, "/assets"}, ""},
-		"a control plane":            {map[string]string{"TEST_KUBECONFIG": "/config"}, road{existing, "/config"}, ""},
+		"assets":             {map[string]string{"KUBEBUILDER_ASSETS": "/assets"}, road{kind: assets, path: "/assets"}, ""},
+		"a control plane":    {map[string]string{"TEST_KUBECONFIG": "/config"}, road{kind: existing, path: "/config"}, ""},
+		"the oldest release": {map[string]string{"TEST_KUBERNETES": "oldest"}, road{kind: embedded, oldest: true}, ""},
+		"another release":    {map[string]string{"TEST_KUBERNETES": "1.32"}, road{}, "the only value is oldest"},
+		"a release of assets": {map[string]string{"TEST_KUBERNETES": "oldest", "KUBEBUILDER_ASSETS": "/assets"},
+			road{}, "unset it"},
 		"a cluster for other things": {map[string]string{"KUBECONFIG": "/production"}, road{kind: embedded}, ""},
 		"both": {map[string]string{"KUBEBUILDER_ASSETS": "/assets", "TEST_KUBECONFIG": "/config"},
 			road{}, "both set"},

@@ -3,7 +3,7 @@
 // simulate it. A package has a control plane of its own. Packages whose tests stay in their namespaces share one
 // (shared.go), because the start of a control plane costs ten seconds of CPU time.
 //
-// KUBEBUILDER_ASSETS or TEST_KUBECONFIG selects a different control plane (controlplane.go). A test is skipped if it
+// KUBEBUILDER_ASSETS, TEST_KUBECONFIG or TEST_KUBERNETES selects a different control plane (controlplane.go). A test is skipped if it
 // needs something that the selected control plane does not offer.
 //
 // If the control plane cannot start, the tests that use it fail. They are skipped only with -short.
@@ -262,6 +262,10 @@ func startEmbedded(ctx context.Context, root string) (*rest.Config, error) {
 	}
 	// The control plane ends when the process with the owner's ID ends, even after a crash.
 	args := []string{"up", "--control-plane-only", "--dir", controlPlane.dir, "--owner-pid", strconv.Itoa(pid)}
+	if controlPlane.road.oldest {
+		args = append(args, "--oldest")
+	}
+
 	if controlPlane.audited {
 		args = append(args, "--audit-bodies")
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/process/operator"
 	"github.com/sparkoperator/spark-operator/spark/overlay"
+	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/resources"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
 	"github.com/sparkoperator/spark-operator/test/kit/world"
@@ -31,6 +32,7 @@ import (
 // before our CustomResourceDefinition rejected this mode. It fails without a retry, and its objects are released. It
 // can then be deleted, because the operator has removed the finalizer of the Java operator.
 func TestApacheClientMode(t *testing.T) {
+	kit.NeedsKubernetes(t, kit.StatusRatchets, "a status beside a spec that our definition refuses")
 	w := world.New(t)
 	var app *resources.ApacheApp
 	storedBefore(w, func() {

@@ -78,6 +78,7 @@ func TestTakenOverClusterKeepsItsScale(t *testing.T) {
 // TestSetThatCannotBeReplacedStays checks an edit that changes an immutable field of a StatefulSet and at the same time
 // makes the StatefulSet invalid. The operator keeps the existing StatefulSet with its pods.
 func TestSetThatCannotBeReplacedStays(t *testing.T) {
+	kit.NeedsKubernetes(t, 34, "an API server that checks the pod templates of StatefulSets")
 	t.Parallel()
 	w := world.New(t)
 	resources.Kubelets(w)
