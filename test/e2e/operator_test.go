@@ -82,6 +82,10 @@ func (w *suite) runGroups(t *testing.T) {
 	run(t, "monitoring", w.monitoring)
 	run(t, "staging", w.staging)
 	run(t, "pages", w.pages)
+
+	if *wholeLife {
+		t.Run("tutorials", w.tutorials)
+	}
 	run(t, "terminal", w.terminal)
 }
 
