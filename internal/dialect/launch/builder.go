@@ -18,6 +18,8 @@ type Builder struct {
 	Submit submit.Request
 	// Name converts an error about the request into an error that names the field of the custom resource.
 	Name func(*submit.Error) *dialect.FieldError
+	// native is the submission of the request since Native: until then, the request may change.
+	native *native.Submission
 }
 
 // NotNative is a fault for which the operator cannot build a driver pod itself, but spark-submit can.
@@ -52,6 +54,11 @@ func (b *Builder) Named(err error) error {
 
 // Driver returns the driver pod of the request.
 func (b *Builder) Driver() (*corev1.Pod, error) {
+	if b.native != nil {
+		pod, err := b.native.Driver()
+		return pod, b.Named(err)
+	}
+
 	pod, err := native.Driver(b.Submit)
 	return pod, b.Named(err)
 }
@@ -60,14 +67,21 @@ func (b *Builder) Driver() (*corev1.Pod, error) {
 // spark-submit chooses its own id.
 func (b *Builder) ExecutorOf(app string, id int, driver types.UID) (*corev1.Pod, error) {
 	r := b.Submit
+	if b.native != nil && (app == "" || app == r.AppID) {
+		pod, err := b.native.Executor(id, driver)
+		return pod, b.Named(err)
+	}
+
 	r.AppID = cmp.Or(app, r.AppID)
 	pod, err := native.Executor(r, id, driver)
 	return pod, b.Named(err)
 }
 
-// Native returns the objects of the request with a driver pod that the operator creates itself.
+// Native returns the objects of the request with a driver pod that the operator creates itself. The request must not
+// change afterwards, because all further pods are built from the same submission.
 func (b *Builder) Native() (submit.Objects, error) {
-	objects, err := native.Build(b.Submit)
+	b.native = native.New(b.Submit)
+	objects, err := b.native.Build()
 	return objects, b.Named(err)
 }
 

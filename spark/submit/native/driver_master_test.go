@@ -6,8 +6,8 @@ import (
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
-	"github.com/sparkoperator/spark-operator/spark/submit/internal/executor"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/kit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 	"github.com/sparkoperator/spark-operator/spark/submit/runner"
 )
 
@@ -76,7 +76,7 @@ func TestUnnamed(t *testing.T) {
 		t.Errorf("spark-submit is given a name, or its properties cannot be read (%v)", err)
 	}
 
-	if pod, err := executor.Pod(r, 1, "uid"); err != nil || pod.Labels[submit.AppNameKey] != "spark" {
+	if pod, err := native.Executor(r, 1, "uid"); err != nil || pod.Labels[submit.AppNameKey] != "spark" {
 		t.Errorf("the executor is %v, %v", pod, err)
 	}
 }

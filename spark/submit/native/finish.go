@@ -18,7 +18,7 @@ import (
 
 // finish builds the driver's ConfigMap and adds the Spark container to the pod, as Spark's client does after the steps
 // (KubernetesClientApplication and KubernetesClientUtils). Then it applies the Request's overlay to the pod.
-func finish(d *draft.Draft) error {
+func finish(d *draft.Draft, executors executor.Source) error {
 	data, err := d.ConfFiles()
 	if err != nil {
 		return err
@@ -71,12 +71,12 @@ func finish(d *draft.Draft) error {
 			return err
 		}
 	}
-	return checkPod(d)
+	return checkPod(d, executors)
 }
 
 // checkPod rejects a driver pod that the API server would reject. Otherwise the API server would reject the pod only
 // after all other objects are created.
-func checkPod(d *draft.Draft) error {
+func checkPod(d *draft.Draft, executors executor.Source) error {
 	if err := d.CheckVolumes("Driver", d.Pod, d.Request.Driver); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func checkPod(d *draft.Draft) error {
 		return submit.FieldErrorf("Driver.OwnerReferences", "the driver pod already has a controller; remove controller: true from the reference")
 	}
 
-	if err := checkExecutorVolumes(d); err != nil {
+	if err := checkExecutorVolumes(d, executors); err != nil {
 		return err
 	}
 	return checkMounts(d)
@@ -101,12 +101,12 @@ func checkPod(d *draft.Draft) error {
 // checkExecutorVolumes rejects volumes and mounts for which the API server would reject every executor. The driver
 // would try again without end. Spark adds volumes to those of the template, so a whole executor is built if the
 // template's volumes depend on that. Executor reports the fault.
-func checkExecutorVolumes(d *draft.Draft) error {
+func checkExecutorVolumes(d *draft.Draft, executors executor.Source) error {
 	if d.Executors == nil || !podtemplate.NeedsSparkVolumes(&d.Executors.Spec) {
 		return nil
 	}
 
-	_, err := executor.Pod(d.Request, 1, "")
+	_, err := executors.Pod(1, "")
 	if wrong, ok := errors.AsType[*submit.Error](err); ok && !wrong.NotNative {
 		return wrong
 	}

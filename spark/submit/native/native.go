@@ -5,27 +5,71 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sparkoperator/spark-operator/spark/submit"
+	"github.com/sparkoperator/spark-operator/spark/submit/internal/draft"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/executor"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/steps"
 )
 
-// Build returns the objects of one submission. It is a pure function: the same Request gives the same objects, and
-// Build does not change r. If a Request cannot work, Build returns an *Error.
-func Build(r submit.Request) (submit.Objects, error) {
+// Submission is one submission whose driver's steps have run. All its pods are built from these steps, so it costs less
+// than Build, Driver and Executor by themselves. It is not safe for concurrent use, and its methods return parts of it:
+// callers must not change what others still read.
+type Submission struct {
+	draft     *draft.Draft
+	executors executor.Source
+	finished  bool
+	// err is the error of the steps, and of the finished driver pod.
+	err error
+}
+
+// New runs the driver's steps for a Request, and does not change r. If the Request cannot work, all methods of the
+// Submission return the error.
+func New(r submit.Request) *Submission {
 	d, err := steps.Run(r)
 	if err != nil {
-		return submit.Objects{}, err
+		return &Submission{err: err}
 	}
-
-	if err := finish(d); err != nil {
-		return submit.Objects{}, submit.AsError(err)
-	}
-
-	if d.NotNative != nil {
-		return submit.Objects{}, d.NotNative
-	}
-	return submit.Objects{Before: d.Before, Driver: d.Pod, DriverExtra: d.Extra, Warnings: d.Warns.All()}, nil
+	return &Submission{draft: d, executors: executor.Of(d)}
 }
+
+// finish finishes the driver pod at the first call.
+func (s *Submission) finish() error {
+	if s.draft != nil && !s.finished {
+		s.finished = true
+		s.err = submit.AsError(finish(s.draft, s.executors))
+	}
+	return s.err
+}
+
+// Build returns what the function Build returns.
+func (s *Submission) Build() (submit.Objects, error) {
+	switch err := s.finish(); {
+	case err != nil:
+		return submit.Objects{}, err
+	case s.draft.NotNative != nil:
+		return submit.Objects{}, s.draft.NotNative
+	}
+	return submit.Objects{Before: s.draft.Before, Driver: s.draft.Pod, DriverExtra: s.draft.Extra, Warnings: s.draft.Warns.All()}, nil
+}
+
+// Driver returns what the function Driver returns.
+func (s *Submission) Driver() (*corev1.Pod, error) {
+	if err := s.finish(); err != nil {
+		return nil, err
+	}
+	return s.draft.Pod, nil
+}
+
+// Executor returns what the function Executor returns.
+func (s *Submission) Executor(id int, driver types.UID) (*corev1.Pod, error) {
+	if s.draft == nil {
+		return nil, s.err
+	}
+	return s.executors.Pod(id, driver)
+}
+
+// Build returns the objects of one submission. It is a pure function: the same Request gives the same objects, and
+// Build does not change r. If a Request cannot work, Build returns an *Error.
+func Build(r submit.Request) (submit.Objects, error) { return New(r).Build() }
 
 // Driver returns the driver pod of a submission. Callers use the pod to compute the application's resource requests,
 // which are the sum of the requests of this pod and of the pods that Executor returns.
@@ -35,17 +79,7 @@ func Build(r submit.Request) (submit.Objects, error) {
 // of files that it uploads. The result of Driver has the values of the configuration instead. Its containers, resources
 // and node placement equal those of the real pod. The result lacks the template's fields that the types of k8s.io/api
 // do not have. Driver rejects all other requests that Build rejects, with the same error.
-func Driver(r submit.Request) (*corev1.Pod, error) {
-	d, err := steps.Run(r)
-	if err != nil {
-		return nil, err
-	}
-
-	if err := finish(d); err != nil {
-		return nil, submit.AsError(err)
-	}
-	return d.Pod, nil
-}
+func Driver(r submit.Request) (*corev1.Pod, error) { return New(r).Driver() }
 
 // Executor returns the pod that the driver of a submission would create for the executor with this ID (Spark counts
 // from 1). The pod has the default resource profile. Executor builds the pod as Spark of the Request's version would,
@@ -66,5 +100,5 @@ func Driver(r submit.Request) (*corev1.Pod, error) {
 // Executor accepts requests for which Build needs a JVM (Error.NotNative). It rejects all other requests that Build
 // rejects, with the same error.
 func Executor(r submit.Request, id int, driver types.UID) (*corev1.Pod, error) {
-	return executor.Pod(r, id, driver)
+	return New(r).Executor(id, driver)
 }

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/spark/admit"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -49,15 +48,24 @@ func shared(step func(*draft.Draft) error) func(*execution) error {
 	return func(e *execution) error { return step(e.Draft) }
 }
 
+// Source is what the executors of a driver take from it: its configuration, their template, and two of its variables.
+type Source struct {
+	driver          draft.Draft
+	user, localDirs string
+}
+
+// Of returns the source of a driver's executors. All steps must have run, but the driver pod must not be finished,
+// because the driver's overlay may replace variables.
+func Of(d *draft.Draft) Source {
+	s := Source{driver: *d, user: lastValue(d.Spark.Env, "SPARK_USER"), localDirs: lastValue(d.Spark.Env, "SPARK_LOCAL_DIRS")}
+	s.driver.Warns = conf.Messages{} // the driver reports them
+	return s
+}
+
 // Pod returns the executor pod that native.Executor documents. The arguments are the executor's ID and the UID of the
 // driver pod.
-func Pod(r submit.Request, id int, driver types.UID) (*corev1.Pod, error) {
-	d, err := steps.Run(r)
-	if err != nil {
-		return nil, err
-	}
-
-	e, err := newExecution(d, id, driver)
+func (s Source) Pod(id int, driver types.UID) (*corev1.Pod, error) {
+	e, err := s.execution(id, driver)
 	if err != nil {
 		return nil, submit.AsError(err)
 	}
@@ -90,9 +98,11 @@ func Pod(r submit.Request, id int, driver types.UID) (*corev1.Pod, error) {
 	return e.Pod, nil
 }
 
-// newExecution returns the draft of an executor. The draft has the configuration and the pod template that the driver
+// execution returns the draft of an executor. The draft has the configuration and the pod template that the driver
 // reads.
-func newExecution(d *draft.Draft, id int, driver types.UID) (*execution, error) {
+func (s Source) execution(id int, driver types.UID) (*execution, error) {
+	d := &s.driver
+
 	files, err := d.ConfFiles()
 	if err != nil {
 		return nil, err
@@ -103,25 +113,17 @@ func newExecution(d *draft.Draft, id int, driver types.UID) (*execution, error) 
 			Request: d.Request, Line: d.Line, Language: d.Language, Role: submit.RoleExecutor, Conf: d.Props, Props: d.Props, Pod: &corev1.Pod{},
 			Spark: corev1.Container{Name: overlay.ExecutorContainer},
 		},
-		id: strconv.Itoa(id), driver: driver, user: lastValue(d.Spark.Env, "SPARK_USER"), files: slices.Sorted(maps.Keys(files)),
+		id: strconv.Itoa(id), driver: driver, user: s.user, files: slices.Sorted(maps.Keys(files)),
 	}
 	e.name = namePrefix(e.Draft) + "-exec-" + e.id
 	// The driver passes its own local directories on to executors.
-	e.Request.Environment = map[string]string{"SPARK_LOCAL_DIRS": lastValue(d.Spark.Env, "SPARK_LOCAL_DIRS")}
-	if !d.HasExecutorTemplate() {
-		return e, nil
-	}
+	e.Request.Environment = map[string]string{"SPARK_LOCAL_DIRS": s.localDirs}
 
-	text, err := draft.ExecutorTemplate(d)
-	if err != nil {
-		return nil, err
+	if d.Executors != nil {
+		e.Pod = d.Executors.DeepCopy()
+		// The driver uses the first container of the template as the Spark container.
+		e.Spark, e.Pod.Spec.Containers = e.Pod.Spec.Containers[0], e.Pod.Spec.Containers[1:]
 	}
-
-	if err := utiljson.Unmarshal([]byte(text), e.Pod); err != nil {
-		return nil, submit.FieldErrorf("ExecutorTemplate", "is not a pod template: %s", conf.Shorten(err.Error()))
-	}
-	// The driver uses the first container of the template as the Spark container.
-	e.Spark, e.Pod.Spec.Containers = e.Pod.Spec.Containers[0], e.Pod.Spec.Containers[1:]
 	return e, nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/draft"
-	"github.com/sparkoperator/spark-operator/spark/submit/internal/executor"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/kit"
 	"github.com/sparkoperator/spark-operator/spark/submit/native"
 )
@@ -26,7 +25,7 @@ import (
 func podOf(t *testing.T, r submit.Request) (*corev1.Pod, corev1.Container) {
 	t.Helper()
 
-	pod, err := executor.Pod(r, 7, "driver-uid")
+	pod, err := native.Executor(r, 7, "driver-uid")
 	if err != nil {
 		t.Fatalf("Executor: %v", err)
 	}
@@ -339,20 +338,20 @@ func TestExecutorRefuses(t *testing.T) {
 		r := kit.With(key, value)
 		r.Resource = "local:///a.py"
 
-		_, err := executor.Pod(r, 1, "")
+		_, err := native.Executor(r, 1, "")
 		if wrong, ok := errors.AsType[*submit.Error](err); !ok ||
 			!strings.Contains(wrong.Error(), strings.TrimSuffix(key, ".amount")) {
 			t.Errorf("%s=%s: %v", key, value, err)
 		}
 	}
 
-	_, err := executor.Pod(kit.With("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "8000p",
+	_, err := native.Executor(kit.With("spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "8000p",
 		"spark.executor.memory", "8000000000g"), 1, "")
 	if err == nil {
 		t.Error("more memory than there can be is taken")
 	}
 
-	pod, err := executor.Pod(kit.With(), 1, "")
+	pod, err := native.Executor(kit.With(), 1, "")
 	if err != nil || len(pod.OwnerReferences) > 0 {
 		t.Errorf("without a driver it is owned: %v, %v", pod, err)
 	}
@@ -368,7 +367,7 @@ func FuzzExecutor(f *testing.F) {
 		r := kit.With(key, value, "spark.memory.offHeap.enabled", "true")
 		r.SparkVersion, r.ExecutorTemplate = version, []byte(template)
 
-		pod, err := executor.Pod(r, 1, "u")
+		pod, err := native.Executor(r, 1, "u")
 		if err != nil {
 			if _, ok := errors.AsType[*submit.Error](err); !ok {
 				t.Errorf("the error is not one of ours: %v", err)

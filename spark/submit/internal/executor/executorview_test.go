@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
-	"github.com/sparkoperator/spark-operator/spark/submit/internal/executor"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/kit"
+	"github.com/sparkoperator/spark-operator/spark/submit/native"
 	"github.com/sparkoperator/spark-operator/test/record/templates"
 )
 
@@ -42,9 +42,9 @@ func TestUnknownFieldsDoNotChangeTheExecutor(t *testing.T) {
 
 		with, without := kit.Minimal(), kit.Minimal()
 		with.ExecutorTemplate, without.ExecutorTemplate = []byte(template.Text), text
-		got, err := executor.Pod(with, 1, "")
+		got, err := native.Executor(with, 1, "")
 
-		want, wantErr := executor.Pod(without, 1, "")
+		want, wantErr := native.Executor(without, 1, "")
 		if (err == nil) != (wantErr == nil) {
 			t.Errorf("%s: %s: %v, but without the unknown fields %v", template.Name, template.Text, err, wantErr)
 		} else if err == nil && !equality.Semantic.DeepEqual(got, want) {
