@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 )
 
@@ -107,4 +108,23 @@ func TestReferencesAreLeft(t *testing.T) {
 	if faults := Check(pod); len(faults) > 0 {
 		t.Error(faults)
 	}
+}
+
+// FuzzLabels compares the scans of labels with the patterns of Kubernetes.
+func FuzzLabels(f *testing.F) {
+	for _, text := range []string{"", "a", "A_b.c-9", "-a", "a-", "a b", "example.com/c", "Example.com/c", "a..b/c", "a/b/c", "/a", "a/", "a-.b/c", "a.-b/c", "é", "a\n",
+		strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 253) + "/b", strings.Repeat("a.", 126) + "a/b", strings.Repeat("a.", 127) + "/b",
+		strings.Repeat("a.", 127) + "a/b", strings.Repeat("a", 64) + ".a/b"} {
+		f.Add(text)
+	}
+
+	f.Fuzz(func(t *testing.T, text string) {
+		if got, want := IsLabelKey(text), len(validation.IsQualifiedName(text)) == 0; got != want {
+			t.Errorf("%q as the name of a label: %v, want %v", text, got, want)
+		}
+
+		if got, want := IsLabelValue(text), len(validation.IsValidLabelValue(text)) == 0; got != want {
+			t.Errorf("%q as the value of a label: %v, want %v", text, got, want)
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/podcheck"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -106,12 +107,12 @@ func CheckLabel(key, value string) error {
 
 // CheckPair returns an error for a label or node selector that the API server would reject.
 func CheckPair(what, key, value string) error {
-	if errs := validation.IsQualifiedName(key); len(errs) > 0 {
-		return fmt.Errorf("%q is not a valid %s name: %s", conf.Shorten(key), what, errs[0])
+	if !podcheck.IsLabelKey(key) {
+		return fmt.Errorf("%q is not a valid %s name: %s", conf.Shorten(key), what, validation.IsQualifiedName(key)[0])
 	}
 
-	if errs := validation.IsValidLabelValue(value); len(errs) > 0 {
-		return fmt.Errorf("%s is not a valid %s value: %s", conf.Quote(key, value), what, errs[0])
+	if !podcheck.IsLabelValue(value) {
+		return fmt.Errorf("%s is not a valid %s value: %s", conf.Quote(key, value), what, validation.IsValidLabelValue(value)[0])
 	}
 	return nil
 }
