@@ -2,9 +2,9 @@ package dialect
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // OwnPrefix is the prefix of the operator's own labels and annotations.
@@ -27,7 +27,7 @@ func ReservedKeys(field, what string, keys []string) (wrong []*FieldError) {
 
 // ReservedConfLabels returns an error for each key of sparkConf that sets one of the operator's own labels.
 func ReservedConfLabels(sparkConf map[string]string) (wrong []*FieldError) {
-	for _, key := range slices.Sorted(maps.Keys(sparkConf)) {
+	for _, key := range conf.SortedKeys(sparkConf) {
 		if strings.Contains(key, ".label."+OwnPrefix) {
 			wrong = append(wrong, &FieldError{Field: ConfField(key), Message: "labels that begin with " + OwnPrefix + " are the operator's own; remove the key, or give the label another name"})
 		}

@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -13,7 +11,7 @@ import (
 // "" for the operator. Options of JVMs that the effective value contains have an effect.
 func Overridden(sparkConf map[string]string, effective *conf.Conf, fieldOf func(key string) string) []string {
 	var warnings conf.Messages
-	for _, key := range slices.Sorted(maps.Keys(sparkConf)) {
+	for _, key := range conf.SortedKeys(sparkConf) {
 		own := sparkConf[key]
 
 		now, set := effective.Get(key)

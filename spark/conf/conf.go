@@ -29,11 +29,27 @@ func New() *Conf { return &Conf{values: map[string]entry{}} }
 
 // FromMap returns a configuration with the pairs of m, sorted by key, so that the same map always gives the same order.
 func FromMap(m map[string]string) *Conf {
-	c := &Conf{keys: slices.Sorted(maps.Keys(m)), values: make(map[string]entry, len(m))}
+	c := &Conf{keys: SortedKeys(m), values: make(map[string]entry, len(m))}
 	for i, key := range c.keys {
 		c.values[key] = entry{m[key], i}
 	}
 	return c
+}
+
+// SortedKeys returns the keys of a map in byte order. It allocates less than slices.Sorted(maps.Keys(m)), and nothing
+// for an empty map.
+func SortedKeys[V any](m map[string]V) []string {
+	if len(m) == 0 {
+		return nil
+	}
+
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+
+	slices.Sort(keys)
+	return keys
 }
 
 // Set sets key to value. A key that already exists keeps its place.
@@ -174,9 +190,15 @@ func (c *Conf) Clone() *Conf {
 
 // Sorted returns a copy with the keys in byte order.
 func (c *Conf) Sorted() *Conf {
-	out := FromMap(c.Map())
-	if c != nil {
-		out.env, out.system = maps.Clone(c.env), maps.Clone(c.system)
+	if c == nil {
+		return New()
+	}
+
+	out := &Conf{keys: c.Keys(), values: make(map[string]entry, len(c.values)), env: maps.Clone(c.env), system: maps.Clone(c.system)}
+	slices.Sort(out.keys)
+
+	for i, key := range out.keys {
+		out.values[key] = entry{c.values[key].value, i}
 	}
 	return out
 }

@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // Tree returns a Kubernetes object as decoded JSON, without the fields that only an API server sets.
@@ -181,7 +183,7 @@ func readFields(t reflect.Type) map[string]reflect.Type {
 func Graft(into, extra map[string]any, lost func(path string)) { graft(into, extra, "", lost) }
 
 func graft(into, extra map[string]any, path string, lost func(path string)) {
-	for _, key := range slices.Sorted(maps.Keys(extra)) {
+	for _, key := range conf.SortedKeys(extra) {
 		have, ok := into[key]
 		if !ok || have == nil {
 			into[key] = extra[key]

@@ -3,7 +3,6 @@ package table
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -118,7 +117,7 @@ func (t *Table[T]) Values(object *T) iter.Seq[Value] {
 				continue
 			}
 
-			for _, name := range slices.Sorted(maps.Keys(entries)) {
+			for _, name := range conf.SortedKeys(entries) {
 				if !yield(Value{&f.Row, name, entries[name]}) {
 					return
 				}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,7 +31,7 @@ func finish(d *draft.Draft, executors executor.Source) error {
 	data[draft.PropertiesFile] = conf.MarshalProperties(d.Props.Sorted(), comment...)
 
 	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: d.Request.ConfigMapName}}
-	for _, file := range slices.Sorted(maps.Keys(data)) {
+	for _, file := range conf.SortedKeys(data) {
 		source.Items = append(source.Items, corev1.KeyToPath{Key: file, Path: file, Mode: new(int32(0o644))})
 	}
 	// Spark also puts the namespace into the data, under a key that no volume item names.

@@ -2,8 +2,6 @@ package application
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -77,7 +75,7 @@ func validConfigMaps(app *sparkv1.SparkApplication, id string) (wrong []*dialect
 		}
 
 		taken[spec.Name] = entry
-		for _, key := range slices.Sorted(maps.Keys(spec.Data)) {
+		for _, key := range conf.SortedKeys(spec.Data) {
 			if problems := validation.IsConfigMapKey(key); len(problems) > 0 {
 				wrong = append(wrong, &dialect.FieldError{Field: fmt.Sprintf("%s.data[%s]", entry, key), Message: "is not a valid ConfigMap key: " + problems[0]})
 			}
@@ -114,13 +112,13 @@ func validLabels(app *sparkv1.SparkApplication) []*dialect.FieldError {
 	wrong := dialect.ReservedConfLabels(app.Spec.SparkConf)
 	for _, source := range []dialect.PodSource{Sources.Driver, Sources.Executor} {
 		labels := rawtemplate.Pod(fields.Template(&app.Spec, source.Role)).Labels
-		wrong = append(wrong, dialect.ReservedKeys(source.Template+".metadata.labels", "labels", slices.Sorted(maps.Keys(labels)))...)
+		wrong = append(wrong, dialect.ReservedKeys(source.Template+".metadata.labels", "labels", conf.SortedKeys(labels))...)
 	}
 
 	for i := range app.Spec.ConfigMapSpecs {
 		spec := &app.Spec.ConfigMapSpecs[i]
 		field := fmt.Sprintf("spec.configMapSpecs[%d]", i)
-		wrong = append(wrong, dialect.ReservedKeys(field+".labels", "labels", slices.Sorted(maps.Keys(spec.Labels)))...)
+		wrong = append(wrong, dialect.ReservedKeys(field+".labels", "labels", conf.SortedKeys(spec.Labels))...)
 	}
 	return wrong
 }

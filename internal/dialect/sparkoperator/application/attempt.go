@@ -31,6 +31,7 @@ type attempt struct {
 	app *v1beta2.SparkApplication // a shallow copy with the platform's defaults
 	launch.Identity
 	defaults launch.Defaults
+	exposed  *sparkoperator.Exposure // nil before the first use
 }
 
 // launched is the launch of an attempt.
@@ -148,5 +149,13 @@ func (a *attempt) Judge(subject *dialect.Subject) []*dialect.FieldError {
 	if batch := spec.BatchSchedulerOptions; batch != nil {
 		subject.PriorityClasses = []dialect.FieldValue{{Field: "spec.batchSchedulerOptions.priorityClassName", Value: sparkoperator.StringValue(batch.PriorityClassName)}}
 	}
-	return append(a.Rules.Faults(subject), a.exposer().Exposure(a.app, a.Number, a.ID).Refused...)
+	return append(a.Rules.Faults(subject), a.exposure().Refused...)
+}
+
+// exposure returns the auxiliary objects that make the driver reachable.
+func (a *attempt) exposure() *sparkoperator.Exposure {
+	if a.exposed == nil {
+		a.exposed = new(a.exposer().Exposure(a.app, a.Number, a.ID))
+	}
+	return a.exposed
 }

@@ -26,14 +26,13 @@ func (d Dialect) Review(app *v1beta2.SparkApplication, now time.Time) dialect.Re
 	// overwritten reports the same fields by their paths, so the warnings of the package submit are left out.
 	objects, _, _ := l.Objects()
 	warnings := slices.DeleteFunc(slices.Clone(objects.Warnings), func(text string) bool { return strings.HasPrefix(text, submit.OverwrittenPrefix) })
-	return dialect.Review{Warnings: slices.Concat(warnings, overwritten.Advice(l.Attempt.app, l.Attempt.Admission, l.Configuration), specWarnings(l), d.exposureWarnings(app)), Pods: l.Pods}
+	return dialect.Review{Warnings: slices.Concat(warnings, overwritten.Advice(l.Attempt.app, l.Attempt.Admission, l.Configuration), specWarnings(l), exposureWarnings(l)), Pods: l.Pods}
 }
 
 // exposureWarnings returns the problems of the Services, Ingresses and routes that the application requests. These
 // problems do not prevent a launch: a pass reports them in the condition Exposed.
-func (d Dialect) exposureWarnings(app *v1beta2.SparkApplication) (warnings []string) {
-	e := d.exposer().Exposure(app, 1, status.SubmissionID(app, 1))
-	for _, problem := range e.Problems {
+func exposureWarnings(l *launched) (warnings []string) {
+	for _, problem := range l.Attempt.exposure().Problems {
 		warnings = append(warnings, problem.Message)
 	}
 	return warnings

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -70,7 +71,7 @@ func (d *Draft) ConfFiles() (map[string]string, error) {
 // CheckFiles returns an error for data that a ConfigMap cannot hold.
 func CheckFiles(field string, data map[string]string) error {
 	total := 0
-	for _, name := range slices.Sorted(maps.Keys(data)) {
+	for _, name := range conf.SortedKeys(data) {
 		if errs := validation.IsConfigMapKey(name); len(errs) > 0 {
 			return submit.FieldErrorf(field, "%q is not a valid ConfigMap key: %s", name, errs[0])
 		}

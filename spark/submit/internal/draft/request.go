@@ -1,9 +1,7 @@
 package draft
 
 import (
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -79,7 +77,7 @@ func (d *Draft) checkApplication() error {
 		labels map[string]string
 	}{{"Labels", r.Labels}, {"Driver.Labels", r.Driver.Labels}, {"Executor.Labels", r.Executor.Labels}} {
 		// The keys are sorted so that the same request gives the same error.
-		for _, key := range slices.Sorted(maps.Keys(f.labels)) {
+		for _, key := range conf.SortedKeys(f.labels) {
 			if err := CheckLabel(key, f.labels[key]); err != nil {
 				return submit.FieldErrorf(f.name, "%v", err)
 			}

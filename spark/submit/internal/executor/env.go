@@ -2,6 +2,7 @@ package executor
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,8 +81,9 @@ func executorEnv(e *execution) error {
 		return err
 	}
 
+	e.Spark.Env = slices.Grow(e.Spark.Env, len(options)+2)
 	for i, option := range options {
-		e.AddEnv(fmt.Sprint("SPARK_JAVA_OPT_", i), option)
+		e.AddEnv("SPARK_JAVA_OPT_"+strconv.Itoa(i), option)
 	}
 
 	for _, field := range [...][2]string{{"SPARK_EXECUTOR_POD_IP", "status.podIP"}, {"SPARK_EXECUTOR_POD_NAME", "metadata.name"}} {
@@ -101,12 +103,11 @@ func executorOptions(e *execution) ([]string, error) {
 		return nil, err
 	}
 
-	ids := e.ids()
 	if size := replacedSize(text, e.Request.AppID, e.id); size > maxArguments {
 		return nil, submit.KeyErrorf("spark.executor.extraJavaOptions", "is %d bytes long with {{APP_ID}} and {{EXECUTOR_ID}} replaced; the limit is %d bytes", size, maxArguments)
 	}
 
-	options := append(moduleOptions(e.Draft), conf.SplitExecutorOptions(ids.Replace(text))...)
+	options := append(moduleOptions(e.Draft), conf.SplitExecutorOptions(e.withIDs(text))...)
 	for key, value := range e.Conf.All() {
 		if startsExecutors(e.Draft, key) {
 			options = append(options, "-D"+key+"="+value)

@@ -4,7 +4,6 @@
 package executor
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,7 +112,7 @@ func (s Source) execution(id int, driver types.UID) (*execution, error) {
 			Request: d.Request, Line: d.Line, Language: d.Language, Role: submit.RoleExecutor, Conf: d.Props, Props: d.Props, Pod: &corev1.Pod{},
 			Spark: corev1.Container{Name: overlay.ExecutorContainer},
 		},
-		id: strconv.Itoa(id), driver: driver, user: s.user, files: slices.Sorted(maps.Keys(files)),
+		id: strconv.Itoa(id), driver: driver, user: s.user, files: conf.SortedKeys(files),
 	}
 	e.name = namePrefix(e.Draft) + "-exec-" + e.id
 	// The driver passes its own local directories on to executors.

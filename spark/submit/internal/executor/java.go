@@ -46,11 +46,15 @@ func moduleOptions(e *draft.Draft) []string {
 		options = append(options, "--add-modules=jdk.incubator.vector")
 	}
 
+	options = append(options, openedPackages...)
+	return append(options, e.Line.ModuleOptions...)
+}
+
+// openedPackages are the options that open packages of the JDK to Spark.
+var openedPackages = func() (options []string) {
 	for name := range strings.FieldsSeq("java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent " +
 		"java.util.concurrent.atomic jdk.internal.ref sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar") {
 		options = append(options, "--add-opens=java.base/"+name+"=ALL-UNNAMED")
 	}
-
-	options = append(options, "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED")
-	return append(options, e.Line.ModuleOptions...)
-}
+	return append(options, "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED")
+}()

@@ -16,9 +16,13 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/names"
 )
 
-// ids returns a replacer of the markers {{APP_ID}} and {{EXECUTOR_ID}} by the IDs of the application and the executor.
-func (e *execution) ids() *strings.Replacer {
-	return strings.NewReplacer("{{APP_ID}}", e.Request.AppID, "{{EXECUTOR_ID}}", e.id)
+// withIDs replaces the markers {{APP_ID}} and {{EXECUTOR_ID}} by the IDs of the application and the executor. Most texts
+// have no marker, and a replacer costs more than all of them.
+func (e *execution) withIDs(text string) string {
+	if !strings.Contains(text, "{{") {
+		return text
+	}
+	return strings.NewReplacer("{{APP_ID}}", e.Request.AppID, "{{EXECUTOR_ID}}", e.id).Replace(text)
 }
 
 // executorMeta sets the pod's name, labels, annotations and owner (KubernetesExecutorConf).
@@ -32,7 +36,7 @@ func executorMeta(e *execution) error {
 
 	for key, value := range e.Conf.WithPrefix("spark.kubernetes.executor.label.") {
 		if e.Line.AppIDInLabels {
-			value = e.ids().Replace(value)
+			value = e.withIDs(value)
 		}
 
 		pod.Labels[key] = value
@@ -48,7 +52,7 @@ func executorMeta(e *execution) error {
 			pod.Annotations = map[string]string{}
 		}
 
-		pod.Annotations[key] = e.ids().Replace(value)
+		pod.Annotations[key] = e.withIDs(value)
 	}
 
 	if e.driver != "" {

@@ -2,10 +2,10 @@ package steps
 
 import (
 	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/draft"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/names"
@@ -27,7 +27,7 @@ func hadoopConfStep(d *draft.Draft) error {
 		return err
 	}
 
-	files := slices.Sorted(maps.Keys(d.Request.HadoopConfFiles))
+	files := conf.SortedKeys(d.Request.HadoopConfFiles)
 	if name != "" && len(files) > 0 {
 		return submit.KeyErrorf(key, "cannot be used together with Hadoop configuration files of the submitter (HADOOP_CONF_DIR); remove one of the two")
 	}

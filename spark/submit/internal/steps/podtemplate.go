@@ -1,12 +1,11 @@
 package steps
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/draft"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/names"
@@ -36,7 +35,7 @@ func podTemplateStep(d *draft.Draft) error {
 		}
 	}
 
-	for _, key := range slices.Sorted(maps.Keys(d.Request.Labels)) {
+	for _, key := range conf.SortedKeys(d.Request.Labels) {
 		d.Props.Set(labels+key, d.Request.Labels[key])
 	}
 

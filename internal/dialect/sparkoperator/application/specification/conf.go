@@ -6,9 +6,6 @@
 package specification
 
 import (
-	"maps"
-	"slices"
-
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/monitoring"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/naming"
@@ -49,7 +46,7 @@ func Configuration(app *v1beta2.SparkApplication) (*conf.Conf, error) {
 }
 
 func setMap(c *conf.Conf, prefix string, values map[string]string) {
-	for _, key := range slices.Sorted(maps.Keys(values)) {
+	for _, key := range conf.SortedKeys(values) {
 		c.Set(prefix+key, values[key])
 	}
 }

@@ -2,12 +2,11 @@ package validate
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 const (
@@ -25,7 +24,7 @@ const (
 // executors.
 func DriverClaims(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
 	settings := app.Spec.SparkConf
-	for _, key := range slices.Sorted(maps.Keys(settings)) {
+	for _, key := range conf.SortedKeys(settings) {
 		rest, ok := strings.CutPrefix(key, driverClaimPrefix)
 		name, setting, _ := strings.Cut(rest, ".")
 

@@ -4,7 +4,6 @@ package validate
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/monitoring"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -83,7 +83,7 @@ const mountedPrefix = "spark.kubernetes.authenticate.driver.mounted."
 // SparkConf rejects the keys that users may not set, in any letter case. Spark's keys are case-sensitive. A key in
 // another letter case is therefore a mistake or an attempt to circumvent the check.
 func SparkConf(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
-	for _, key := range slices.Sorted(maps.Keys(app.Spec.SparkConf)) {
+	for _, key := range conf.SortedKeys(app.Spec.SparkConf) {
 		field, folded := dialect.ConfField(key), strings.ToLower(strings.TrimSpace(key))
 		if way, ok := deniedFolded[folded]; ok {
 			wrong = append(wrong, &dialect.FieldError{Field: field, Message: "is not allowed: " + way})
@@ -133,16 +133,16 @@ func validTemplates(app *v1beta2.SparkApplication) []*dialect.FieldError {
 // operator finds and deletes objects by these labels. In sparkUIOptions and driverIngressOptions, the operator
 // overrides these labels instead, because no mistake in these two fields may make an application fail.
 func validLabels(app *v1beta2.SparkApplication) []*dialect.FieldError {
-	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", slices.Sorted(maps.Keys(app.Labels))), dialect.ReservedConfLabels(app.Spec.SparkConf)...)
+	wrong := append(dialect.ReservedKeys("metadata.labels", "labels", conf.SortedKeys(app.Labels)), dialect.ReservedConfLabels(app.Spec.SparkConf)...)
 
 	driver, executor := &app.Spec.Driver, &app.Spec.Executor
 	for _, set := range []struct {
 		field string
 		keys  []string
 	}{
-		{"spec.driver.labels", slices.Sorted(maps.Keys(driver.Labels))},
-		{"spec.driver.serviceLabels", slices.Sorted(maps.Keys(driver.ServiceLabels))},
-		{"spec.executor.labels", slices.Sorted(maps.Keys(executor.Labels))},
+		{"spec.driver.labels", conf.SortedKeys(driver.Labels)},
+		{"spec.driver.serviceLabels", conf.SortedKeys(driver.ServiceLabels)},
+		{"spec.executor.labels", conf.SortedKeys(executor.Labels)},
 		{"spec.driver.template.metadata.labels", templateLabels(driver.Template)},
 		{"spec.executor.template.metadata.labels", templateLabels(executor.Template)},
 	} {
@@ -153,7 +153,7 @@ func validLabels(app *v1beta2.SparkApplication) []*dialect.FieldError {
 
 func templateLabels(template *runtime.RawExtension) []string {
 	labels, _ := rawtemplate.Metadata(template)
-	return slices.Sorted(maps.Keys(labels))
+	return conf.SortedKeys(labels)
 }
 
 // validMode rejects invalid modes. The schema rejects them too, but a program that uses the Go types can set them.
