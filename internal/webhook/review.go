@@ -142,7 +142,7 @@ func (r *Reviewer) applies(cfg config.Configuration, object client.Object) bool 
 // metadataOf decodes the metadata of an object. It returns an empty object if it cannot.
 func metadataOf(raw []byte) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
-	if utiljson.Unmarshal(raw, object) != nil {
+	if len(raw) == 0 || utiljson.Unmarshal(raw, object) != nil {
 		return &metav1.PartialObjectMetadata{}
 	}
 	return object
