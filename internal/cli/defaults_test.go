@@ -57,3 +57,43 @@ func TestRenderDefaults(t *testing.T) {
 		t.Errorf("exit code %d, %s", got.code, got.err)
 	}
 }
+
+// TestFastStartKeepsOptions renders an application with JVM options of its own and the defaults of
+// docs/how-to/fast-start.md. Both options of the JVM must reach Spark, which joins them.
+func TestFastStartKeepsOptions(t *testing.T) {
+	page, err := os.ReadFile("../../docs/how-to/fast-start.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	block := regexp.MustCompile("(?s)```yaml\n(defaults:\n.*?)```").FindStringSubmatch(string(page))
+	if block == nil {
+		t.Fatal("the page has no defaults")
+	}
+
+	app, err := os.ReadFile("../../examples/spark-pi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := t.TempDir()
+	config, manifest := filepath.Join(dir, "operator.yaml"), filepath.Join(dir, "app.yaml")
+	for file, text := range map[string]string{
+		config:   "apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\n" + block[1],
+		manifest: strings.Replace(string(app), "  driver:\n", "  driver:\n    javaOptions: -Dmine=1\n", 1),
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	got := run(t, "render", "-f", manifest, "--config", config, "--namespace-labels", "spark-images=cds")
+	for _, text := range []string{
+		"spark.driver.extraJavaOptions=-Dmine\\=1", "spark.driver.defaultJavaOptions=-XX\\:SharedArchiveFile\\=", "spark.executor.defaultJavaOptions=-XX\\:SharedArchiveFile\\=",
+		"spark.driver.extraClassPath=/opt/spark/cds/spark.jar", "spark.executor.extraClassPath=/opt/spark/cds/spark.jar",
+	} {
+		if !strings.Contains(got.out, text) {
+			t.Errorf("no %s in\n%s%s", text, got.out, got.err)
+		}
+	}
+}

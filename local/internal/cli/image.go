@@ -43,6 +43,7 @@ It consists of the machine's own Debian or Ubuntu packages and Spark's Python so
 	}
 	cmd.Flags().StringVar(&o.Version, "version", "4.1.4", "Spark version")
 	cmd.Flags().StringVar(&o.Tag, "tag", "", "name of the image (default docker.io/apache/spark:VERSION and docker.io/library/spark:VERSION)")
+	cmd.Flags().BoolVar(&o.CDS, "cds", false, "add a class-data-sharing archive, with which drivers and executors start faster (docs/how-to/fast-start.md)")
 	cmd.Flags().IntVar(&o.Java, "java", 0, "Java version, 17 or 21 (default: that of a cached base layer, or else the first that the distribution has)")
 	outputFlag(cmd, &output)
 	return cmd

@@ -62,9 +62,9 @@ func requireProgram(t *testing.T, program, pkg string) string {
 	return path
 }
 
-// rootfs builds the Spark image with the user's cache, unpacks it, and returns the directory and the environment of the
+// rootfs builds a Spark image with the user's cache, unpacks it, and returns the directory and the environment of the
 // image. It skips the test if the machine cannot run the image's programs.
-func rootfs(t *testing.T, version string) (root string, env []string) {
+func rootfs(t *testing.T, o SparkOptions) (root string, env []string) {
 	t.Helper()
 
 	if testing.Short() {
@@ -83,7 +83,9 @@ func rootfs(t *testing.T, version string) (root string, env []string) {
 		t.Skipf("this machine does not allow namespaces: %s", out)
 	}
 
-	archive, err := Spark(t.Context(), SparkOptions{Version: version, Progress: t.Output()})
+	o.Progress = t.Output()
+
+	archive, err := Spark(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +105,7 @@ func rootfs(t *testing.T, version string) (root string, env []string) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return unpackArchive(t, archive, SparkTags(version)[0], dir)
+	return unpackArchive(t, archive, o.tags()[0], dir)
 }
 
 func unpackArchive(t *testing.T, archive, tag, dir string) (root string, env []string) {
@@ -181,7 +183,7 @@ func testedSpark() []string {
 func TestSparkImage(t *testing.T) {
 	for _, version := range testedSpark() {
 		t.Run(version, func(t *testing.T) {
-			root, env := rootfs(t, version)
+			root, env := rootfs(t, SparkOptions{Version: version})
 			t.Run("files", func(t *testing.T) { checkFiles(t, root, version) })
 			t.Run("runs", func(t *testing.T) { checkRuns(t, root, env, version) })
 		})
