@@ -1,4 +1,5 @@
-// Package debian installs packages for a node or an image on Debian, Ubuntu and distributions derived from them.
+// Package debian installs packages for a node or an image on Debian, Ubuntu and distributions derived from them, and
+// reads the machine's configuration of apt.
 package debian
 
 import (

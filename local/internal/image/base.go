@@ -2,6 +2,7 @@ package image
 
 import (
 	"archive/tar"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/sparkoperator/spark-operator/local/internal/debian"
 )
 
 // sparkUser is the user ID and group ID that Spark's own images use.
@@ -24,7 +27,7 @@ const baseVersion = "1"
 
 // base is the layer of operating-system packages: the distribution's essential packages, a Java runtime and Python.
 type base struct {
-	release release
+	release debian.Release
 	java    int // 17 or 21
 }
 
@@ -55,7 +58,7 @@ func newBase(ctx context.Context, s *store, java int) (base, error) {
 		return base{}, fmt.Errorf("read the distribution of the machine: %w", err)
 	}
 
-	r, err := parseRelease(string(text))
+	r, err := debian.ParseRelease(string(text))
 	if err != nil {
 		return base{}, err
 	}
@@ -150,12 +153,12 @@ func (b base) layer(ctx context.Context, s *store) (string, error) {
 // the machine, including security updates. It omits unwanted files before it unpacks them, does not need root, and
 // takes a third of the time.
 func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
-	text, err := output(ctx, "apt-get", "indextargets", "--format", targetFormat)
+	text, err := output(ctx, "apt-get", "indextargets", "--format", debian.TargetFormat)
 	if err != nil {
 		return nil, err
 	}
 
-	targets := b.release.distribution(parseTargets(text))
+	targets := b.release.Distribution(debian.ParseTargets(text))
 	if len(targets) == 0 {
 		return nil, fmt.Errorf("apt's sources name no repository of %s %s: add one to /etc/apt", b.release.ID, b.release.Codename)
 	}
@@ -173,12 +176,12 @@ func (b base) command(ctx context.Context, product string) (*exec.Cmd, error) {
 		// The Java packages create links in this directory and fail if it does not exist.
 		`--essential-hook=mkdir -p "$1/usr/share/man/man1"`,
 	}
-	for _, option := range parseAcquire(settings) {
+	for _, option := range debian.ParseAcquire(settings) {
 		args = append(args, "--aptopt="+option)
 	}
 
 	cmd := exec.CommandContext(ctx, "mmdebstrap", append(args, "", "-", "-")...)
-	cmd.Stdin = strings.NewReader(sourceLines(targets, signedByFile))
+	cmd.Stdin = strings.NewReader(debian.SourceLines(targets, debian.SignedByFile))
 
 	cmd.Env = append(os.Environ(), "TMPDIR="+path.Dir(product), "LC_ALL=C")
 	// On SIGTERM, mmdebstrap ends its children and removes the unpacked files. On SIGKILL, both would remain.
@@ -284,4 +287,38 @@ func (t *tailWriter) Write(p []byte) (int, error) {
 func onPath(program string) bool {
 	_, err := exec.LookPath(program)
 	return err == nil
+}
+
+// hasPackage reports whether apt could install the package.
+func hasPackage(ctx context.Context, name string) (bool, error) {
+	out, err := output(ctx, "apt-cache", "policy", name)
+	return debian.ParseCandidate(out) != "", err
+}
+
+// install installs packages with the machine's apt. If it does not run as root, it returns an error with the command
+// that root must run.
+func install(ctx context.Context, log *progress, names ...string) error {
+	defer log.step("install %s", strings.Join(names, " "))()
+
+	if err := debian.Install(ctx, names...); err != nil {
+		return fmt.Errorf("the build of the Spark image needs %s: %w", strings.Join(names, " "), err)
+	}
+	return nil
+}
+
+// output runs a program and returns its standard output.
+func output(ctx context.Context, name string, args ...string) (string, error) {
+	var out strings.Builder
+	cmd := exec.CommandContext(ctx, name, args...)
+	w := bufio.NewWriter(&out)
+
+	cmd.Stdout = w
+	if err := run(cmd); err != nil {
+		return "", err
+	}
+
+	if err := w.Flush(); err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return out.String(), nil
 }

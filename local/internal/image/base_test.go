@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sparkoperator/spark-operator/local/internal/debian"
 )
 
 // fakeMachine puts fakes of apt's programs and of mmdebstrap on PATH. The parameter is the body of the mmdebstrap
@@ -40,7 +42,7 @@ func fakeMachine(t *testing.T, mmdebstrap string) string {
 	return dir
 }
 
-var trixie = base{release: release{"debian", "trixie"}, java: 21}
+var trixie = base{release: debian.Release{ID: "debian", Codename: "trixie"}, java: 21}
 
 func TestBaseLayerUsesTheMachinesSources(t *testing.T) {
 	machine := fakeMachine(t, `mkdir -p "$TMPDIR/r/etc" && echo r >"$TMPDIR/r/etc/passwd" && echo h >"$TMPDIR/r/etc/hostname" && tar -C "$TMPDIR/r" -c .`)

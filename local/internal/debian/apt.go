@@ -1,29 +1,24 @@
-package image
+package debian
 
 import (
-	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/sparkoperator/spark-operator/local/internal/debian"
 )
 
-// release is the machine's distribution, from /etc/os-release (os-release(5)).
-type release struct {
+// Release is the machine's distribution, from /etc/os-release (os-release(5)).
+type Release struct {
 	ID       string // debian, ubuntu
 	Codename string // bookworm, noble
 }
 
-// parseRelease parses an os-release file. It returns an error unless the file describes a release of Debian or Ubuntu,
+// ParseRelease parses an os-release file. It returns an error unless the file describes a release of Debian or Ubuntu,
 // because the image is built from the packages of the distribution.
-func parseRelease(text string) (release, error) {
+func ParseRelease(text string) (Release, error) {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
@@ -38,36 +33,36 @@ func parseRelease(text string) (release, error) {
 		fields[name] = value
 	}
 
-	r := release{ID: fields["ID"], Codename: fields["VERSION_CODENAME"]}
+	r := Release{ID: fields["ID"], Codename: fields["VERSION_CODENAME"]}
 	if r.ID != "debian" && r.ID != "ubuntu" {
-		return release{}, fmt.Errorf("the Spark image is built from the machine's own Debian or Ubuntu packages, but this system is %q: build the image on Debian or Ubuntu", r.ID)
+		return Release{}, fmt.Errorf("the Spark image is built from the machine's own Debian or Ubuntu packages, but this system is %q: build the image on Debian or Ubuntu", r.ID)
 	}
 
 	if r.Codename == "" {
-		return release{}, errors.New("/etc/os-release has no VERSION_CODENAME: build the image on a release of Debian or Ubuntu")
+		return Release{}, errors.New("/etc/os-release has no VERSION_CODENAME: build the image on a release of Debian or Ubuntu")
 	}
 	return r, nil
 }
 
-// aptTarget is a package index in the machine's apt configuration.
-type aptTarget struct {
+// Target is a package index in the machine's apt configuration.
+type Target struct {
 	uri, suite, component string
 	origin                string // the origin in its Release file; empty if the package lists have not been fetched
 	source                string // the file and line (or stanza) that defines it
 }
 
-// targetFormat makes `apt-get indextargets` print one line per package index with the fields that parseTargets reads.
-const targetFormat = "$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(SOURCESENTRY)"
+// TargetFormat makes `apt-get indextargets` print one line per package index with the fields that ParseTargets reads.
+const TargetFormat = "$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(SOURCESENTRY)"
 
-func parseTargets(text string) []aptTarget {
-	var targets []aptTarget
+func ParseTargets(text string) []Target {
+	var targets []Target
 	for line := range strings.Lines(text) {
 		f := strings.Split(strings.TrimSpace(line), "|")
 		if len(f) != 6 || f[0] != "Packages" {
 			continue
 		}
 
-		t := aptTarget{uri: f[1], suite: f[2], component: f[3], origin: f[4], source: f[5]}
+		t := Target{uri: f[1], suite: f[2], component: f[3], origin: f[4], source: f[5]}
 		if strings.HasPrefix(t.origin, "$(") { // apt prints the name of a field that is not set.
 			t.origin = ""
 		}
@@ -79,10 +74,10 @@ func parseTargets(text string) []aptTarget {
 	return targets
 }
 
-// distribution returns the package indexes of the distribution itself. It omits the indexes of vendors' repositories,
+// Distribution returns the package indexes of the distribution itself. It omits the indexes of vendors' repositories,
 // some of which use the distribution's suite names, because packages of vendors must not get into an image.
-func (r release) distribution(targets []aptTarget) []aptTarget {
-	own := func(t aptTarget) bool {
+func (r Release) Distribution(targets []Target) []Target {
+	own := func(t Target) bool {
 		if t.origin != "" {
 			return strings.EqualFold(t.origin, r.ID)
 		}
@@ -90,12 +85,12 @@ func (r release) distribution(targets []aptTarget) []aptTarget {
 		suite := t.suite == r.Codename || strings.HasPrefix(t.suite, r.Codename+"-") || strings.HasPrefix(t.suite, r.Codename+"/")
 		return suite && slices.Contains([]string{"main", "universe"}, t.component)
 	}
-	return slices.DeleteFunc(slices.Clone(targets), func(t aptTarget) bool { return !own(t) })
+	return slices.DeleteFunc(slices.Clone(targets), func(t Target) bool { return !own(t) })
 }
 
-// sourceLines formats package indexes as lines of a sources.list(5). The function `signedBy` must return the keyrings
+// SourceLines formats package indexes as lines of a sources.list(5). The function `signedBy` must return the keyrings
 // with which the machine verifies a package index.
-func sourceLines(targets []aptTarget, signedBy func(aptTarget) []string) string {
+func SourceLines(targets []Target, signedBy func(Target) []string) string {
 	var lines strings.Builder
 	for _, t := range targets {
 		lines.WriteString("deb ")
@@ -132,8 +127,8 @@ func parseSignedBy(text string) []string {
 	return files
 }
 
-// signedByFile returns the keyrings in the sources file that defines the given package index.
-func signedByFile(t aptTarget) []string {
+// SignedByFile returns the keyrings in the sources file that defines the given package index.
+func SignedByFile(t Target) []string {
 	file, _, _ := strings.Cut(t.source, ":")
 
 	content, err := os.ReadFile(file)
@@ -143,9 +138,9 @@ func signedByFile(t aptTarget) []string {
 	return parseSignedBy(string(content))
 }
 
-// parseAcquire returns the options in the output of `apt-config dump` that the machine needs to reach its mirrors:
+// ParseAcquire returns the options in the output of `apt-config dump` that the machine needs to reach its mirrors:
 // proxies and certificates for https.
-func parseAcquire(text string) []string {
+func ParseAcquire(text string) []string {
 	var options []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -162,47 +157,13 @@ func parseAcquire(text string) []string {
 	return options
 }
 
-// parseCandidate returns the candidate version in the output of `apt-cache policy PACKAGE`. If the package has no
+// ParseCandidate returns the candidate version in the output of `apt-cache policy PACKAGE`. If the package has no
 // candidate, it returns "".
-func parseCandidate(text string) string {
+func ParseCandidate(text string) string {
 	for line := range strings.Lines(text) {
 		if version, ok := strings.CutPrefix(strings.TrimSpace(line), "Candidate: "); ok && version != "(none)" {
 			return version
 		}
 	}
 	return ""
-}
-
-// hasPackage reports whether apt could install the package.
-func hasPackage(ctx context.Context, name string) (bool, error) {
-	out, err := output(ctx, "apt-cache", "policy", name)
-	return parseCandidate(out) != "", err
-}
-
-// install installs packages with the machine's apt. If it does not run as root, it returns an error with the command
-// that root must run.
-func install(ctx context.Context, log *progress, names ...string) error {
-	defer log.step("install %s", strings.Join(names, " "))()
-
-	if err := debian.Install(ctx, names...); err != nil {
-		return fmt.Errorf("the build of the Spark image needs %s: %w", strings.Join(names, " "), err)
-	}
-	return nil
-}
-
-// output runs a program and returns its standard output.
-func output(ctx context.Context, name string, args ...string) (string, error) {
-	var out strings.Builder
-	cmd := exec.CommandContext(ctx, name, args...)
-	w := bufio.NewWriter(&out)
-
-	cmd.Stdout = w
-	if err := run(cmd); err != nil {
-		return "", err
-	}
-
-	if err := w.Flush(); err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
-	}
-	return out.String(), nil
 }

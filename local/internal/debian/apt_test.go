@@ -1,4 +1,4 @@
-package image
+package debian
 
 import (
 	"strings"
@@ -10,18 +10,18 @@ import (
 func TestParseRelease(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
-		want       release
+		want       Release
 		wantErr    bool
 	}{
 		{"debian", "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nVERSION_CODENAME=bookworm\nID=debian\n",
-			release{"debian", "bookworm"}, false},
-		{"ubuntu, quoted", "ID=\"ubuntu\"\nID_LIKE=debian\n# a comment\nVERSION_CODENAME=noble\nUBUNTU_CODENAME=noble\n", release{"ubuntu", "noble"}, false},
-		{"another system", "ID=fedora\nVERSION_ID=42\n", release{}, true},
-		{"testing without a codename", "ID=debian\n", release{}, true},
-		{"empty", "", release{}, true},
+			Release{"debian", "bookworm"}, false},
+		{"ubuntu, quoted", "ID=\"ubuntu\"\nID_LIKE=debian\n# a comment\nVERSION_CODENAME=noble\nUBUNTU_CODENAME=noble\n", Release{"ubuntu", "noble"}, false},
+		{"another system", "ID=fedora\nVERSION_ID=42\n", Release{}, true},
+		{"testing without a codename", "ID=debian\n", Release{}, true},
+		{"empty", "", Release{}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := parseRelease(test.text)
+			got, err := ParseRelease(test.text)
 			if got != test.want || (err != nil) != test.wantErr {
 				t.Errorf("got %+v, %v; want %+v, error %v", got, err, test.want, test.wantErr)
 			}
@@ -30,12 +30,12 @@ func TestParseRelease(t *testing.T) {
 }
 
 func TestDistributionTargets(t *testing.T) {
-	bookworm := release{ID: "debian", Codename: "bookworm"}
+	bookworm := Release{ID: "debian", Codename: "bookworm"}
 	for _, test := range []struct {
 		name    string
-		release release
+		release Release
 		text    string
-		want    []aptTarget
+		want    []Target
 	}{
 		{
 			"lists are there: the origin decides", bookworm,
@@ -45,7 +45,7 @@ Packages|http://mirror/debian/|bookworm|main|Debian|/etc/apt/sources.list.d/debi
 Packages|http://mirror/security/|bookworm-security|main|Debian|/etc/apt/sources.list.d/debian.sources:2
 Packages|https://vendor/|bookworm|main|Vendor|/etc/apt/sources.list.d/vendor.list:1
 `,
-			[]aptTarget{
+			[]Target{
 				{"http://mirror/debian/", "bookworm", "main", "Debian", "/etc/apt/sources.list.d/debian.sources:1"},
 				{"http://mirror/security/", "bookworm-security", "main", "Debian",
 					"/etc/apt/sources.list.d/debian.sources:2"},
@@ -58,21 +58,21 @@ Packages|http://mirror/debian/|bookworm-updates|main||/etc/apt/sources.list:2
 Packages|https://vendor/|bookworm|stable||/etc/apt/sources.list.d/vendor.list:1
 Packages|https://vendor/|tool-bookworm|main||/etc/apt/sources.list.d/vendor.list:2
 `,
-			[]aptTarget{
+			[]Target{
 				{"http://mirror/debian/", "bookworm", "main", "", "/etc/apt/sources.list:1"},
 				{"http://mirror/debian/", "bookworm-updates", "main", "", "/etc/apt/sources.list:2"},
 			},
 		},
 		{
-			"Ubuntu's universe", release{ID: "ubuntu", Codename: "noble"},
+			"Ubuntu's universe", Release{ID: "ubuntu", Codename: "noble"},
 			"Packages|http://mirror/ubuntu/|noble|universe|Ubuntu|/etc/apt/sources.list.d/ubuntu.sources:1\nnonsense\n",
-			[]aptTarget{{"http://mirror/ubuntu/", "noble", "universe", "Ubuntu",
+			[]Target{{"http://mirror/ubuntu/", "noble", "universe", "Ubuntu",
 				"/etc/apt/sources.list.d/ubuntu.sources:1"}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := test.release.distribution(parseTargets(test.text))
-			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(aptTarget{})); diff != "" {
+			got := test.release.Distribution(ParseTargets(test.text))
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(Target{})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -80,9 +80,9 @@ Packages|https://vendor/|tool-bookworm|main||/etc/apt/sources.list.d/vendor.list
 }
 
 func TestSourceLines(t *testing.T) {
-	targets := []aptTarget{{uri: "http://m/debian/", suite: "trixie", component: "main"},
+	targets := []Target{{uri: "http://m/debian/", suite: "trixie", component: "main"},
 		{uri: "http://m/own/", suite: "trixie", component: "main"}}
-	got := sourceLines(targets, func(a aptTarget) []string {
+	got := SourceLines(targets, func(a Target) []string {
 		if a.uri == "http://m/own/" {
 			return []string{"/k/a.gpg", "/k/b.gpg"}
 		}
@@ -146,7 +146,7 @@ APT::Architecture "amd64";
 
 	want := []string{`Acquire::http::Proxy "http://proxy:3128/";`, `Acquire::http::Proxy::mirror "DIRECT";`,
 		`Acquire::https::CAInfo "/etc/ssl/own.pem";`}
-	if diff := cmp.Diff(want, parseAcquire(text)); diff != "" {
+	if diff := cmp.Diff(want, ParseAcquire(text)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -157,7 +157,7 @@ func TestParseCandidate(t *testing.T) {
 		"tini:\n  Installed: (none)\n  Candidate: (none)\n":                                                   "",
 		"": "",
 	} {
-		if got := parseCandidate(text); got != want {
+		if got := ParseCandidate(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
