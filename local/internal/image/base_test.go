@@ -132,7 +132,7 @@ func TestNewBaseChoosesJava(t *testing.T) {
 	s := testStore(t)
 	if text, err := os.ReadFile("/etc/os-release"); err != nil {
 		t.Skip("no /etc/os-release on this machine")
-	} else if _, err := parseRelease(string(text)); err != nil {
+	} else if _, err := debian.ParseRelease(string(text)); err != nil {
 		t.Skip(err)
 	}
 
