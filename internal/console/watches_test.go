@@ -187,3 +187,33 @@ func TestOutages(t *testing.T) {
 		})
 	}
 }
+
+// TestFirstListHangs checks that a page reports a list that does not come, and that the page is live when it has come.
+func TestFirstListHangs(t *testing.T) {
+	t.Parallel()
+
+	w := scene.New(t)
+	w.Application("first")
+
+	gate, server, cluster := newGate(t)
+	s := serve(t, team(t, func(o *session.Options) { o.Cluster = cluster }), func(o *console.Options) { o.Namespaces = []string{w.Namespace} })
+	user := s.user(account(w, "ann", w.Namespace))
+
+	gate.fail(server, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/sparkapplications") {
+			<-r.Context().Done()
+			return
+		}
+		gate.pass.ServeHTTP(w, r)
+	})
+
+	events := user.events("")
+	await(t, events, "the list that hangs", func(e event) bool {
+		return strings.Contains(e.data, `class="fresh stale"`) && strings.Contains(e.data, "Not read yet: the API server does not answer")
+	})
+
+	gate.fail(server, nil)
+	await(t, events, "a live table", func(e event) bool {
+		return strings.Contains(e.data, ">first<") && strings.Contains(e.data, `class="fresh live`)
+	})
+}

@@ -184,8 +184,7 @@ func (f *feed) run(ctx context.Context) {
 			continue
 		case errors.Is(err, errExpired):
 		case err != nil:
-			why := bounds.Line(user.Client.Explain(err).Error())
-			f.change(func() bool { was := f.stale; f.stale = why; return was != why })
+			f.fail(bounds.Line(user.Client.Explain(err).Error()))
 		}
 
 		f.wait(ctx, pause+rand.N(pause))
@@ -222,6 +221,11 @@ func (f *feed) deny(user *session.User) {
 	})
 }
 
+// fail notes why the rows are not live.
+func (f *feed) fail(why string) {
+	f.change(func() bool { was := f.stale; f.stale = why; return was != why })
+}
+
 // confirm notes that the rows are up to date. The caller holds the lock.
 func (f *feed) confirm() {
 	f.at, f.stale = time.Now(), ""
@@ -247,11 +251,17 @@ func (f *feed) follow(ctx context.Context, user *session.User, version string) (
 	if version == "" {
 		rows := map[string]*model.Row{}
 
+		// A list may take long, so it is not cancelled. The page reports meanwhile that it is waiting.
+		waits := time.AfterFunc(answerTimeout, func() { f.fail(errSilent.Error()) })
+		defer waits.Stop()
+
 		version, err = user.Client.EachOf(ctx, f.kind, kube.Query{Namespace: f.namespace}, func(object client.Object) {
+			waits.Reset(answerTimeout)
+
 			row := model.RowOf(object)
 			rows[object.GetNamespace()+"/"+object.GetName()] = &row
 		})
-		if err != nil {
+		if waits.Stop(); err != nil {
 			return "", false, err
 		}
 
@@ -285,7 +295,8 @@ var (
 	errSilent = errors.New("the API server does not answer")
 )
 
-// answerTimeout limits how long the API server takes to answer a watch.
+// answerTimeout limits how long the API server takes to answer a watch, and how long it takes for a part of a list before
+// the page reports it.
 const answerTimeout = 5 * time.Second
 
 // watch watches the objects after a version, until the API server ends the watch. It returns the version from which

@@ -7,6 +7,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -337,15 +338,15 @@ func (s *scope) namespaces() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// fresh returns how old the rows are: as old as those of the feed that was confirmed first. It also returns whether a
-// list is read for the first time.
+// fresh returns how old the rows are: as old as those of the feed that was confirmed first. The time is zero while a
+// list is read for the first time, which fresh returns too.
 func (s *scope) fresh(now time.Time) (fresh model.Fresh, loading bool) {
 	fresh = model.Fresh{At: now, Live: true}
 	for _, f := range s.feeds {
 		at, stale, loaded := f.state()
 		if !loaded {
 			loading = true
-			fresh.Stale = stale
+			fresh.At, fresh.Stale = time.Time{}, cmp.Or(stale, fresh.Stale)
 
 			continue
 		}
@@ -359,6 +360,6 @@ func (s *scope) fresh(now time.Time) (fresh model.Fresh, loading bool) {
 		}
 	}
 
-	fresh.Live = fresh.Stale == ""
+	fresh.Live = fresh.Stale == "" && !loading
 	return fresh, loading
 }

@@ -11,8 +11,9 @@ import (
 
 // Fresh says how old the data of a page is.
 type Fresh struct {
-	// At is when the data was last confirmed: by an event or a bookmark of a watch, or by a read.
-	At time.Time `json:"at"`
+	// At is when the data was last confirmed: by an event or a bookmark of a watch, or by a read. It is zero if a part of
+	// the data was never read.
+	At time.Time `json:"at,omitzero"`
 	// Live is true if the page updates itself by a watch.
 	Live bool `json:"live"`
 	// Stale says why the data may be outdated; empty if it is current.
