@@ -53,6 +53,9 @@ type release struct {
 	installed bool
 }
 
+// controller returns the name of the controller's Deployment, account and ConfigMap.
+func (r *release) controller() string { return r.name + "-controller" }
+
 func newRelease(t testing.TB) *release {
 	t.Helper()
 

@@ -152,7 +152,7 @@ func (r *release) configurationFile() string {
 	r.t.Helper()
 
 	file := &corev1.ConfigMap{}
-	if err := r.api.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "spark-operator-controller"},
+	if err := r.api.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: r.controller()},
 		file); err != nil {
 		r.t.Fatal(err)
 	}
@@ -177,8 +177,7 @@ func (r *release) configurationFile() string {
 func (r *release) proxy(requests *record) string {
 	r.t.Helper()
 	rc := kit.Rest(r.t)
-	rc.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + r.namespace +
-		":spark-operator-controller",
+	rc.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + r.namespace + ":" + r.controller(),
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + r.namespace, "system:authenticated"}}
 
 	transport, err := rest.TransportFor(rc)
