@@ -255,15 +255,21 @@ func TestServiceEditWhileNoOperatorRuns(t *testing.T) {
 	resources.RunServers(w, world.Config(w.Namespace), clock.Now,
 		func(env *operator.Environment) { env.Rest.Wrap(made.Over) })
 	resources.ServerService(w, "x-server", led(pod))
+
+	reads := 4
+	if !kit.SinceKubernetes(t, 34) {
+		reads++ // the API server refuses the cache's request to stream the list, so the cache lists as well
+	}
+
 	kit.Wait(t, "a read of the other Service",
-		func(context.Context) error { return world.Want(made.Since(nil)["GET services"], 4) })
+		func(context.Context) error { return world.Want(made.Since(nil)["GET services"], reads) })
 
 	for range 4 {
 		waitServerPass(w, "x", clock, time.Hour)
 		waitServerPass(w, "y", clock, time.Hour)
 	}
 	// One patch changes the ownership of the created fields, and one applies the wanted fields.
-	if got := made.Since(nil); got["GET services"] != 4 || got["PATCH services"] != 2 || got["POST services"] > 0 {
+	if got := made.Since(nil); got["GET services"] != reads || got["PATCH services"] != 2 || got["POST services"] > 0 {
 		t.Errorf("the requests are %v", got)
 	}
 
