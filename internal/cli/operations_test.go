@@ -567,6 +567,19 @@ func (u *user) tops() {
 		}
 	}
 
+	times := u.front(map[string]string{
+		"/proxy/api/v1/applications":                      `[{"id":"spark-1"}]`,
+		"/proxy/api/v1/applications/spark-1":              `{"id":"spark-1","attempts":[{"startTime":"2020-01-01T00:00:10.100GMT"}]}`,
+		"/proxy/api/v1/applications/spark-1/allexecutors": `[{"id":"driver","addTime":"2020-01-01T00:00:11.000GMT"},{"id":"2","addTime":"2020-01-01T00:00:20.000GMT"},{"id":"1","addTime":"2020-01-01T00:00:15.100GMT"}]`,
+		"/proxy/api/v1/applications/spark-1/stages":       `[{"stageId":1},{"stageId":0,"firstTaskLaunchedTime":"2020-01-01T00:00:17.200GMT"}]`,
+	})
+	u.does(exit.OK, "JVM 0s, executor's JVM 5s, first task 2s", "status", "busy", "--server", times)
+	u.does(exit.OK, `"firstTask": "2020-01-01T00:00:17.2Z"`, "status", "busy", "--server", times, "-o", "json")
+
+	if silent := u.does(exit.OK, "start:", "status", "busy"); strings.Contains(silent.out, "JVM") {
+		u.t.Errorf("times of Spark without its answer:\n%s", silent.out)
+	}
+
 	s := u.begin("top", "busy", "--watch", "--server", front)
 	s.until("stages:")
 	s.until("stages:")

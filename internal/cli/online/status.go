@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
@@ -70,6 +71,8 @@ type watcher struct {
 	events   []corev1.Event
 	versions []string // of the object and of its pods
 	logs     map[int32]string
+	spark    *screen.SparkStart // of the driver pod sparkPod
+	sparkPod types.UID
 }
 
 // readCause searches the log for the cause as ReadCause of the client does, but reads the log of each attempt once.
@@ -122,6 +125,7 @@ func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 
 	w.versions = versions
 	report := screen.NewReport(time.Now(), w.object, pods, w.events)
+	report.SparkStart = w.sparkStart(ctx, &report, pods)
 	return &report, nil
 }
 

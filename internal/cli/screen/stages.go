@@ -67,7 +67,8 @@ func ReadStages(ctx context.Context, c *kube.Client, pod *corev1.Pod) (stages []
 }
 
 // ReadSpark decodes what Spark's REST API answers about a part of the application that runs in a driver pod, such as
-// stages or jobs. If there is no answer, the result says why the part is missing.
+// stages or jobs; the empty part is the application itself. If there is no answer, the result says why the part is
+// missing.
 func ReadSpark(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string, into any) (missing string) {
 	const base = "/api/v1/applications"
 
@@ -81,7 +82,7 @@ func ReadSpark(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string
 	if len(apps) == 0 {
 		return "no " + part + ": Spark has not started its application yet"
 	}
-	return readJSON(ctx, c, pod, part, base+"/"+apps[0].ID+"/"+part, into)
+	return readJSON(ctx, c, pod, part, strings.TrimSuffix(base+"/"+apps[0].ID+"/"+part, "/"), into)
 }
 
 // readJSON decodes one response of Spark's REST API. If there is no response, the result says why a part is missing.

@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -173,7 +172,7 @@ func (v View) heading(r *Report) string {
 	}
 
 	if r.Result != kube.Failed { // the screen of a failure needs the line for the log
-		field("start", start(r.Start))
+		field("start", start(r.Start, r.SparkStart))
 	}
 
 	field("used", v.used(r))
@@ -181,29 +180,47 @@ func (v View) heading(r *Report) string {
 }
 
 // start returns how long the parts of the start of an attempt took: until the driver got a node, its container started,
-// and it asked for executors, and likewise for the first executor.
-func start(s *statusv1.OperatorStart) string {
+// and it asked for executors, and likewise for the first executor. If Spark's own times are known, they divide the
+// parts of the JVMs further, until the first task. Times of pods are whole seconds, so a part may seem to end before it
+// begins.
+func start(s *statusv1.OperatorStart, spark *SparkStart) string {
 	if s == nil {
 		return ""
 	}
 
+	if spark == nil {
+		spark = &SparkStart{}
+	}
+
 	var parts []string
 
-	last := s.DriverCreated
+	last := timeOf(s.DriverCreated)
 	for _, step := range []struct {
 		what string
-		at   *metav1.Time
+		at   time.Time
 	}{
-		{"driver's node", s.DriverScheduled}, {"volumes and image", s.DriverStarted}, {"SparkContext", s.ExecutorCreated},
-		{"executor's node", s.ExecutorScheduled}, {"volumes and image", s.ExecutorStarted},
+		{"driver's node", timeOf(s.DriverScheduled)}, {"volumes and image", timeOf(s.DriverStarted)}, {"JVM", spark.ContextBegan},
+		{"SparkContext", timeOf(s.ExecutorCreated)}, {"executor's node", timeOf(s.ExecutorScheduled)}, {"volumes and image", timeOf(s.ExecutorStarted)},
+		{"executor's JVM", spark.ExecutorRegistered}, {"first task", spark.FirstTask},
 	} {
-		if last != nil && step.at != nil {
-			parts = append(parts, step.what+" "+Short(step.at.Sub(last.Time)))
+		if step.at.IsZero() {
+			continue
 		}
 
-		last = cmp.Or(step.at, last)
+		if !last.IsZero() {
+			parts = append(parts, step.what+" "+Short(max(step.at.Sub(last), 0)))
+		}
+
+		last = step.at
 	}
 	return strings.Join(parts, ", ")
+}
+
+func timeOf(at *metav1.Time) time.Time {
+	if at == nil {
+		return time.Time{}
+	}
+	return at.Time
 }
 
 // used returns what the pods have requested so far, multiplied by time, and how long the attempts have waited.
