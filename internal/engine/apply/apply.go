@@ -31,6 +31,7 @@ type Applier struct {
 	Explainer  *explain.Explainer // finds the reason why executors are missing
 	Replies    *apianswer.Replies // rejections that are not queried again at once
 	Queue      Queue              // nil if the kind is in no queue
+	Deletions  *Deletions         // deletions that the caches may not show yet; nil: all are requested at once
 }
 
 // Launcher is a kind with attempts, each of which has a driver.

@@ -38,9 +38,14 @@ func (a Applier) delete(ctx context.Context, view dependents.View, action lifecy
 	var how []client.DeleteOption
 	if action.Force {
 		how = append(how, client.GracePeriodSeconds(0))
+	} else {
+		targets = a.Deletions.Pending(identity.Key(view.Owner), targets, view.Now)
 	}
 
 	errs := dependents.ForEach(targets, func(target client.Object) error { return a.Dependents.DeleteOne(ctx, target, how...) })
+	if errors.Join(errs...) == nil {
+		a.Deletions.Requested(identity.Key(view.Owner), targets, view.Now)
+	}
 	// The caches hold no Secrets. Only the pod that reads a Secret at its start shows that the Secret exists, so both
 	// are deleted together.
 	if (action.Part == lifecycle.Attempt || action.Part == lifecycle.DriverPod) && dependents.MayHaveSecrets(a.Kind.Traits().Secrets, having, action.Attempt) {

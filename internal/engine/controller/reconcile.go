@@ -88,13 +88,14 @@ type memories struct {
 	deleted   dependents.DeletedOwners                               // deleted objects whose orphans are not swept yet
 	caught    statuswrite.CaughtUp
 	emitted   eventlimit.Memory
+	deletions apply.Deletions
 }
 
 // forget drops all facts about a custom resource except memories.deleted: the orphans of a deleted object with the same
 // name still have to be swept.
 func (m *memories) forget(key types.NamespacedName) {
 	for _, forget := range []func(types.NamespacedName){
-		m.writes.Forget, m.waits.Forget, m.refusals.Forget, m.auxiliary.Forget, m.edits.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget, m.emitted.Forget,
+		m.writes.Forget, m.waits.Forget, m.refusals.Forget, m.auxiliary.Forget, m.edits.Forget, m.debouncer.Forget, m.ends.Forget, m.shortages.Forget, m.emitted.Forget, m.deletions.Forget,
 	} {
 		forget(key)
 	}
@@ -383,7 +384,7 @@ func passLimit(shutdown time.Duration) time.Duration {
 // settle decides and applies the decision. If this leads to a new fact, such as a rejection, settle decides again. Each
 // decision starts from the stored object, so it contains no part of an earlier decision.
 func (r *Reconciler) settle(ctx context.Context, o outcome) (outcome, error) {
-	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Replies: &r.replies}
+	applier := apply.Applier{Kind: r.kind, Dependents: r.dependents, Explainer: r.explains, Replies: &r.replies, Deletions: &r.deletions}
 	if r.queue != nil {
 		applier.Queue = r.queue
 	}
