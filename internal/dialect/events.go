@@ -14,6 +14,9 @@ type Event struct {
 	Type    string // corev1.EventTypeNormal or corev1.EventTypeWarning
 	Reason  string // CamelCase, for machines
 	Message string // for people
+	// Passed is true for an Event about a state that the same pass left. The Event of the state that the pass reached
+	// names it.
+	Passed bool
 }
 
 // Reasons of events about applications. spark.apache.org uses only those for facts that are no states of its own.

@@ -76,7 +76,7 @@ func (r *Reconciler) revertEdits(ctx context.Context, o outcome) time.Duration {
 
 	warn := func(reason, message string) {
 		log.FromContext(ctx).Info(message)
-		r.event(o.Owner, o.Now, corev1.EventTypeWarning, reason, message)
+		r.event(o.Owner, o.Now, dialect.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message})
 	}
 	for _, object := range result.Objects {
 		warn(dialect.EventObjectRestored, fmt.Sprintf("%s %s of the driver was changed by another client; the operator reverted the change", r.reference(object).Kind, object.GetName()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,30 +42,51 @@ func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	r.reportRuns(ctx, o)
 	r.measure(o, began)
 
+	var passed []dialect.Event
 	for _, event := range append(r.kind.Events(o.object, o.plan), o.events...) {
-		r.event(o.Owner, o.Now, event.Type, event.Reason, event.Message)
+		if event.Passed {
+			passed = append(passed, event)
+			continue
+		}
+
+		r.event(o.Owner, o.Now, event, passed...)
+		passed = nil
 	}
 
 	r.warn(o)
 }
 
-// event emits an Event about a custom resource, unless the settings of its kind exclude the Event.
-func (r *Reconciler) event(owner client.Object, now time.Time, level, reason, message string) {
+// event emits an Event about a custom resource, unless the settings of its kind exclude the Event. Its message names the
+// states that the pass entered and left before. They change nothing about whether the Event is a repetition.
+func (r *Reconciler) event(owner client.Object, now time.Time, event dialect.Event, passed ...dialect.Event) {
 	var settings eventlimit.Settings
 	if kind, limits := r.kind.(eventlimit.Kind); limits {
 		settings = kind.EventSettings()
 	}
 
-	message = conf.HideAddresses(message)
-	if r.emitted.Admits(settings, identity.Key(owner), owner.GetUID(), now, reason, message) {
-		r.events.Event(settings.Source, r.reference(owner), now, level, reason, message)
+	if !r.emitted.Admits(settings, identity.Key(owner), owner.GetUID(), now, event.Reason, conf.HideAddresses(event.Message)) {
+		return
 	}
+
+	var before []string
+	for _, p := range passed {
+		if !settings.Excludes(p.Reason) {
+			before = append(before, p.Reason+": "+p.Message)
+		}
+	}
+
+	message := event.Message
+	if len(before) > 0 {
+		message += " (after " + strings.Join(before, "; ") + ")"
+	}
+
+	r.events.Event(settings.Source, r.reference(owner), now, event.Type, event.Reason, conf.HideAddresses(message))
 }
 
 // warn emits the warnings about the objects that this pass created.
 func (r *Reconciler) warn(o outcome) {
 	for _, warning := range fewWarnings(o.applied.Warnings) {
-		r.event(o.Owner, o.Now, corev1.EventTypeWarning, dialect.EventSubmissionWarning, warning)
+		r.event(o.Owner, o.Now, dialect.Event{Type: corev1.EventTypeWarning, Reason: dialect.EventSubmissionWarning, Message: warning})
 	}
 }
 
@@ -82,8 +104,8 @@ func (r *Reconciler) reportRestored(ctx context.Context, o outcome) {
 		}
 
 		log.FromContext(ctx).Info("Created a deleted object of a running attempt again", "kind", kind, "name", object.GetName())
-		r.event(o.Owner, o.Now, level, dialect.EventObjectRestored, fmt.Sprintf(
-			"%s %s, which the driver and its executors need, was deleted; the operator created it again", kind, object.GetName()))
+		r.event(o.Owner, o.Now, dialect.Event{Type: level, Reason: dialect.EventObjectRestored, Message: fmt.Sprintf(
+			"%s %s, which the driver and its executors need, was deleted; the operator created it again", kind, object.GetName())})
 	}
 }
 

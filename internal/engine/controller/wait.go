@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/eventlimit"
@@ -51,7 +52,7 @@ func (r *Reconciler) wait(ctx context.Context, key types.NamespacedName, view de
 
 	if tell {
 		reason, message := r.failure(view.Owner, h)
-		r.event(view.Owner, view.Now, corev1.EventTypeWarning, reason, message)
+		r.event(view.Owner, view.Now, dialect.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message})
 	}
 	return h.RequeueAfter(), nil
 }

@@ -39,6 +39,11 @@ type Settings struct {
 	Interval time.Duration
 }
 
+// Excludes reports whether Events with a reason are excluded.
+func (s Settings) Excludes(reason string) bool {
+	return slices.ContainsFunc(s.Excluded, func(e *regexp.Regexp) bool { return e.MatchString(reason) })
+}
+
 // Memory remembers the last Events of each custom resource of a kind. The caller forgets a custom resource when it is
 // gone. The zero value is an empty Memory.
 type Memory struct {
@@ -55,7 +60,7 @@ type object struct {
 // Admits reports whether an Event is written, and remembers it in that case. A later failure of the write does not
 // change that.
 func (m *Memory) Admits(s Settings, key types.NamespacedName, uid types.UID, now time.Time, reason, message string) (admitted bool) {
-	if s.Off || slices.ContainsFunc(s.Excluded, func(e *regexp.Regexp) bool { return e.MatchString(reason) }) {
+	if s.Off || s.Excludes(reason) {
 		return false
 	}
 

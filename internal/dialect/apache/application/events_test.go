@@ -97,6 +97,39 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestPassedStates checks which states of a driver are named by the event of the next state: those that the pass left
+// again. Warnings, ends and states of other passes have events of their own.
+func TestPassedStates(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		live func(*life)
+		want []string
+	}{
+		{"ready at once", func(l *life) { l.passWithDriver(time.Second, ready) }, []string{"DriverStarted", "DriverReady"}},
+		{"ended at once", func(l *life) { l.passWithDriver(time.Second, succeeded) }, []string{"DriverStarted", "DriverReady"}},
+		{"failed at once", func(l *life) { l.passWithDriver(time.Second, crashed) }, []string{"DriverStarted", "DriverReady"}},
+		{"started, then ready", func(l *life) {
+			l.passWithDriver(time.Second, func(d *lifecycle.Driver) { d.Phase = lifecycle.DriverRunning }).passWithDriver(time.Second, ready)
+		}, []string{"DriverReady"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := begin(t, trimmed)
+			c.live(l.passWithoutObjects(0))
+
+			var got []string
+			for _, e := range l.events {
+				if e.Passed {
+					got = append(got, e.Reason)
+				}
+			}
+
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("passed states (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestTakeOverCountsAttemptsFromOne checks that the event of a take-over counts attempts from 1, as other messages do.
 func TestTakeOverCountsAttemptsFromOne(t *testing.T) {
 	before := sparkv1.ApplicationRunningHealthy

@@ -1,6 +1,8 @@
 package status
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/apache"
@@ -10,11 +12,25 @@ import (
 
 // Events returns the events of a plan that Decide returned, oldest first. Each state that the application enters has
 // one event. The events of other facts have reasons that both API groups use (package dialect).
+//
+// A driver often starts, is ready and runs in one pass. The event of each such state except the last is marked as
+// passed, because an event is a write. Warnings and ends are never passed.
 func Events(plan lifecycle.Plan) (out []dialect.Event) {
+	last := -1 // the index of the event before, if it is about a state of a live driver
+
 	for _, n := range plan.Notices {
 		event, ours := apache.NoticeEvent(n)
 		if !ours {
 			event = dialect.NoticeEvent(n)
+		}
+
+		live := n.Part == lifecycle.State && Rank(sparkv1.ApplicationStateSummary(n.Cause.Reason)) >= 0
+		if live && last >= 0 {
+			out[last].Passed = out[last].Type == corev1.EventTypeNormal
+		}
+
+		if last = -1; live {
+			last = len(out)
 		}
 
 		out = append(out, event)
