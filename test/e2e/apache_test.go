@@ -195,7 +195,8 @@ func (w *suite) apachePi(t *testing.T) {
 	w.waitNoDependents(t, app)
 
 	for _, reason := range []string{"DriverRequested", "DriverStarted", "DriverReady", "RunningHealthy", "Succeeded", "ResourceReleased"} {
-		w.awaitEvent(t, app, reason, func(e corev1.Event) bool { return e.Reason == reason })
+		// The Event of a state names the states that the same pass entered and left before.
+		w.awaitEvent(t, app, reason, func(e corev1.Event) bool { return e.Reason == reason || strings.Contains(e.Message, reason+": ") })
 	}
 
 	w.remove(t, app)
