@@ -40,6 +40,8 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, delay
 		delay = r.debouncer.EventDelay(key, o.Now)
 	case crowd:
 		delay = r.debouncer.Delay(key, o.Now, statuswrite.WindowOf(o.plan, o.Seen.Executors), len(o.Seen.Executors), patch)
+	default:
+		delay = r.untilLog(o)
 	}
 
 	if delay > 0 {
@@ -69,6 +71,15 @@ func (r *Reconciler) record(ctx context.Context, o outcome) (written bool, delay
 	r.writes.Wrote(target)
 	r.debouncer.Wrote(key, o.Now, crowd && r.kind.Traits().ExecutorChurn.DebounceEvents)
 	return true, 0, nil
+}
+
+// untilLog returns how long the status write about the end of a driver waits for the driver's log. No other write
+// follows the permanent end of an attempt, so the log would cause one of its own.
+func (r *Reconciler) untilLog(o outcome) time.Duration {
+	if r.logs == nil || o.acted() || !r.kind.Standing(o.Owner).Phase.Live() || o.plan.Next.Phase.Live() {
+		return 0
+	}
+	return r.logs.Soon(identity.Key(o.Owner), o.Owner.GetUID(), o.plan.Next.Attempt)
 }
 
 // account updates in the status that is about to be written what the pods have used, and when they became ready for

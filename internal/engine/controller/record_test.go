@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/apply"
@@ -258,6 +259,45 @@ func TestWriteArrivesDuringThePass(t *testing.T) {
 
 	if r.writes.IsEcho(written) {
 		t.Error("the event that a pass waits for is an echo, so NoEchoes would drop it")
+	}
+}
+
+// logsSoon are logs of which each is kept soon.
+type logsSoon struct {
+	Logs
+	soon time.Duration
+}
+
+func (l logsSoon) Soon(types.NamespacedName, types.UID, int32) time.Duration { return l.soon }
+
+// TestEndWaitsForLog checks that only the status write about the end of a driver waits for the driver's log.
+func TestEndWaitsForLog(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		before, after lifecycle.Phase
+		soon          time.Duration
+		created       []client.Object
+		want          time.Duration
+	}{
+		"the end":                     {before: lifecycle.Running, after: lifecycle.Done, soon: time.Second, want: time.Second},
+		"the end, and a retry waits":  {before: lifecycle.Started, after: lifecycle.Waiting, soon: time.Second, want: time.Second},
+		"the end, the log is kept":    {before: lifecycle.Running, after: lifecycle.Done},
+		"the end, a retry is created": {before: lifecycle.Running, after: lifecycle.Launched, soon: time.Second, created: []client.Object{&corev1.Pod{}}},
+		"the start":                   {before: lifecycle.Launched, after: lifecycle.Started, soon: time.Second},
+		"after the end":               {before: lifecycle.Waiting, after: lifecycle.Done, soon: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "pi", UID: "1"}}
+			app.Status.Operator = &statusv1.OperatorStatus{Phase: string(test.before), Attempt: 1}
+			o := outcome{View: dependents.View{Owner: app, Created: test.created}}
+			o.plan.Next.Phase, o.plan.Next.Attempt = test.after, 1
+
+			r := &Reconciler{kind: tiny.Kind(), logs: logsSoon{soon: test.soon}}
+			if got := r.untilLog(o); got != test.want {
+				t.Errorf("it waits %s, want %s", got, test.want)
+			}
+		})
 	}
 }
 

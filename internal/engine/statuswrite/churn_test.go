@@ -30,6 +30,8 @@ func TestOnlyExecutorChurn(t *testing.T) {
 	}{
 		{"a new executor", comes, nil, true},
 		{"executorState only", `{"status":{"executorState":{"e-2":null}}}`, nil, true},
+		{"the place of the logs is known", `{"status":{"executors":{"running":2},"operator":{"logs":{"attempt":1,"place":"s3://logs/1"}}}}`, nil, true},
+		{"a log is kept", `{"status":{"executors":{"running":2},"operator":{"logs":{"keptAt":"now"}}}}`, nil, false},
 		{"a state changes", `{"status":{"applicationState":{"state":"COMPLETED"},"executors":{"running":2}}}`, nil,
 			false},
 		{"a condition changes", `{"status":{"conditions":[],"executors":{"running":2}}}`, nil, false},

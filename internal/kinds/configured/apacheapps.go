@@ -39,7 +39,7 @@ func newApacheApplications(settings func() config.Configuration, defaults func(c
 		Concludes:      true,
 		Sources:        apacheapp.Sources,
 		Inherited:      contract.Inherited{NameLabel: identity.ApacheAppNameLabel, Finalizers: []string{"sparkapplications.spark.apache.org/finalizer"}},
-		ExecutorChurn:  contract.ExecutorChurn{Fields: []string{"executors", "operator.executors.seen", "operator.shortSince"}},
+		ExecutorChurn:  contract.ExecutorChurn{Fields: []string{"executors", "operator.executors.seen", "operator.logs.attempt", "operator.logs.place", "operator.shortSince"}},
 		// Only pods that run spark-submit have Secrets.
 		Secrets: contract.Secrets{Runners: cfg.Submission.Mode != config.SubmissionNative},
 	}}}

@@ -38,7 +38,7 @@ func newApplications(settings func() config.Configuration, defaults func(client.
 		ExecutorChurn: contract.ExecutorChurn{
 			// The count of failed executors is not among these fields: once the pod of a failed executor is deleted,
 			// the executor would count as completed.
-			Fields: []string{"executorState", "executors", "operator.executors.seen", "operator.shortSince"},
+			Fields: []string{"executorState", "executors", "operator.executors.seen", "operator.logs.attempt", "operator.logs.place", "operator.shortSince"},
 			// The state is RUNNING before and after this transition: the first executors run, but not enough of them.
 			Minor: []contract.Transition{{From: lifecycle.Ready, To: lifecycle.Scaling}},
 		},

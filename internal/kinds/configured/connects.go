@@ -45,7 +45,7 @@ func newConnects(settings func() config.Configuration, defaults func(client.Obje
 		// lastUpdateTime is among the fields because it changes with the counts. Failed executors are remembered only
 		// for events and for the cause of the server's end: a server runs for a long time, and executors that crash one
 		// after the other may be dozens a minute.
-		ExecutorChurn: contract.ExecutorChurn{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.executorFailure", "operator.failedExecutorCreatedAt", "operator.shortSince"}, DebounceEvents: true},
+		ExecutorChurn: contract.ExecutorChurn{Fields: []string{"executors", "lastUpdateTime", "operator.executors", "operator.executorFailure", "operator.failedExecutorCreatedAt", "operator.logs.attempt", "operator.logs.place", "operator.shortSince"}, DebounceEvents: true},
 		Secrets:       contract.Secrets{Servers: cfg.Submission.Mode != config.SubmissionNative},
 	}}}
 }

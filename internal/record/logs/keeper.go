@@ -111,6 +111,7 @@ func idOf(a store.Attempt) id {
 type attempt struct {
 	store.Attempt
 	open      int                        // tasks that are not finished
+	driver    *task                      // that of the driver; nil if it is finished or there is none
 	executors int                        // tasks of executors so far
 	omitted   int                        // executors whose logs are not kept because there are too many
 	forgotten bool                       // the custom resource does not exist any more
@@ -136,6 +137,7 @@ type task struct {
 	follow bool      // the container still runs
 	gone   bool      // the pod does not exist any more
 	since  time.Time // when the log was wanted first
+	ended  time.Time // when the end of the container was observed; zero before
 	held   time.Time // when a deletion began to wait for it; zero if none does
 	opened bool      // a stream is open that will have the whole log
 	late   bool      // a deletion did not wait any longer
@@ -337,7 +339,9 @@ func (k *Keeper) observe(kind schema.GroupVersionKind, key types.NamespacedName,
 
 // add queues a new task, unless it is that of an executor and there are too many. The caller holds the lock.
 func (k *Keeper) add(t *task, pod *corev1.Pod) bool {
-	if !identity.IsDriver(pod) {
+	if identity.IsDriver(pod) {
+		t.attempt.driver = t
+	} else {
 		t.executor = executorOf(pod)
 		if t.attempt.executors++; t.attempt.executors > t.place.entry.MaxExecutors {
 			if !t.gone {
@@ -355,6 +359,7 @@ func (k *Keeper) add(t *task, pod *corev1.Pod) bool {
 	if t.follow && !t.gone {
 		k.running.Add(t.uid)
 	} else {
+		t.ended = t.since
 		k.ended.Add(t.uid)
 	}
 	return true
@@ -367,6 +372,10 @@ func (t *task) update(follow, gone bool) {
 	}
 
 	t.gone = t.gone || gone
+	if t.ended.IsZero() && (gone || !follow) {
+		t.ended = time.Now()
+	}
+
 	if !t.follow || follow {
 		return
 	}
@@ -506,6 +515,23 @@ func (k *Keeper) Hold(kind schema.GroupVersionKind, key types.NamespacedName, po
 		k.report(t, &lifecycle.Cause{Reason: ReasonTimeout, Message: text})
 	}
 	return max(0, left)
+}
+
+// joinTime is the longest time that the status write about the end of a driver waits for the driver's log. It is short,
+// because a schedule's next run and users wait for this write.
+const joinTime = time.Second
+
+// Soon returns how long the status write about the end of a driver can wait for the driver's log, so that one write has
+// both; 0 if the result is there, or cannot be expected soon.
+func (k *Keeper) Soon(owner types.NamespacedName, uid types.UID, number int32) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	a := k.attempts[id{owner, uid, number}]
+	if a == nil || a.driver == nil || a.driver.ended.IsZero() || a.driver.problem != nil {
+		return 0
+	}
+	return max(0, joinTime-time.Since(a.driver.ended))
 }
 
 // Result returns what is known about the logs of a custom resource's last attempt that had a log to keep; nil if this

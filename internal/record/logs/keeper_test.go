@@ -211,6 +211,72 @@ func TestDeletionContinues(t *testing.T) {
 	}
 }
 
+// TestStatusWaitsForLog checks that the status write about the end of a driver waits while its log is read, and no
+// longer than joinTime. It does not wait for a driver that still runs, nor for a log that could not be read.
+func TestStatusWaitsForLog(t *testing.T) {
+	free := make(chan struct{})
+	k := start(t, lines{"driver": inTurn(
+		func(context.Context) (io.Reader, error) { return nil, errors.New("no connection") },
+		func(context.Context) (io.Reader, error) { <-free; return strings.NewReader("log"), nil },
+	)}, nil)
+
+	k.Observe(kind, key, podOf("driver", "", corev1.PodRunning))
+
+	if left := k.Soon(key, appUID, 1); left != 0 {
+		t.Errorf("while the driver runs, the write waits for %s", left)
+	}
+
+	k.Observe(kind, key, podOf("driver", "", corev1.PodFailed))
+	k.wait(t, "the first try", func() bool { return k.attempts[idOf(at)].driver.problem != nil })
+
+	if left := k.Soon(key, appUID, 1); left != 0 {
+		t.Errorf("after a failed try, the write waits for %s", left)
+	}
+
+	k.mu.Lock()
+	driver := k.attempts[idOf(at)].driver
+	driver.problem, driver.ended = nil, time.Now().Add(time.Hour)
+	k.mu.Unlock()
+
+	if k.Soon(key, appUID, 1) == 0 {
+		t.Error("the write does not wait for a log that is being read")
+	}
+
+	if k.Soon(key, appUID, 2) != 0 || k.Soon(key, "another", 1) != 0 {
+		t.Error("the write of another attempt waits")
+	}
+
+	k.mu.Lock()
+	driver.ended = time.Now().Add(-joinTime)
+	k.mu.Unlock()
+
+	if left := k.Soon(key, appUID, 1); left != 0 {
+		t.Errorf("after the longest time, the write waits for %s", left)
+	}
+
+	close(free)
+	k.wait(t, "the log", k.idle)
+
+	if left := k.Soon(key, appUID, 1); left != 0 || k.Result(appUID).KeptAt.IsZero() {
+		t.Errorf("after the log is kept, the write waits for %s, and the result is %+v", left, k.Result(appUID))
+	}
+}
+
+// TestKeptExecutorNeedsNoWrite checks that the log of an executor that is kept requests no pass. The next status write
+// has the place of the logs.
+func TestKeptExecutorNeedsNoWrite(t *testing.T) {
+	k := start(t, lines{"exec-1": text("one")}, func(o *Options) {
+		o.Wake = func(store.Attempt) { t.Error("a pass was requested") }
+	})
+
+	k.Observe(kind, key, podOf("exec-1", "1", corev1.PodFailed))
+	k.wait(t, "the log", k.idle)
+
+	if got := k.Result(appUID); got == nil || got.Place == "" || got.Cause.Reason != "" {
+		t.Errorf("the result is %+v", got)
+	}
+}
+
 // TestCausesOfSeveralLogs checks that a log that is kept at last does not hide that another log is missing.
 func TestCausesOfSeveralLogs(t *testing.T) {
 	fails := func(context.Context) (io.Reader, error) { return nil, errors.New("no connection") }

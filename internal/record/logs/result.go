@@ -56,6 +56,10 @@ func (k *Keeper) dropLocked(t *task) (held bool) {
 	a := t.attempt
 	a.open--
 
+	if a.driver == t {
+		a.driver = nil
+	}
+
 	a.ended = a.ended || t.executor == "" && !t.omits
 	if a.open == 0 && (a.forgotten || a.ended && a.omitted == 0) {
 		delete(k.attempts, idOf(a.Attempt))
@@ -64,7 +68,7 @@ func (k *Keeper) dropLocked(t *task) (held bool) {
 }
 
 // conclude changes the result of an attempt, and reports whether a pass has to store it. The problem is nil if the log
-// is kept.
+// is kept. A result that only has another place can wait for the next status write.
 func (k *Keeper) conclude(t *task, problem *lifecycle.Cause) (changed bool) {
 	a := t.attempt
 	stored, exists := k.Stored(context.Background(), a.Attempt) // reads a cache
@@ -96,7 +100,8 @@ func (k *Keeper) conclude(t *task, problem *lifecycle.Cause) (changed bool) {
 	report := problem != nil && !a.reported
 	a.reported = a.reported || problem != nil
 	// A log of an earlier attempt than the status shows changes nothing there.
-	if changed = exists && next != last && next.Attempt >= last.Attempt; changed {
+	if exists && next.Attempt >= last.Attempt {
+		changed = next.KeptAt != last.KeptAt || next.Cause != last.Cause
 		k.results[a.UID] = next
 	}
 
