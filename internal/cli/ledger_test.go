@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	runrecord "github.com/sparkoperator/spark-operator/internal/record/run"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
+	"github.com/sparkoperator/spark-operator/test/kit/stores"
 )
 
 // firstNight is when the first run of the tests' schedule was launched.
@@ -203,6 +205,77 @@ func TestLedgerOfConfigMaps(t *testing.T) {
 
 	if diff := cmp.Diff(string(want), got.out); diff != "" || got.err != "" {
 		t.Errorf("%s%s", got.err, diff)
+	}
+}
+
+// TestLedgerOfStatus checks that without --store, the records are read from the store that the status of an application
+// names. A status that names a server, or a store that cannot be read, causes a note.
+func TestLedgerOfStatus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds an S3 server")
+	}
+
+	w, kubeconfig, records := ledgerOf(t)
+
+	root := t.TempDir()
+	for _, r := range records {
+		text, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		name := filepath.Join(root, "logs", "spark", r.StoreKey())
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	t.Setenv("AWS_ENDPOINT_URL", "http://"+stores.S3(t, root))
+	t.Setenv("AWS_REGION", "us-east-1")
+
+	place := func(name, url, query string) {
+		t.Helper()
+
+		app := w.Get(name)
+
+		app.Status.Operator.Logs = &statusv1.OperatorLogs{Attempt: 1, Place: fmt.Sprintf("%s/%s/%s/%s/1%s", url, w.Namespace, name, app.UID, query)}
+		if err := w.API.Status().Update(t.Context(), app); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs := func() result {
+		t.Helper()
+
+		got := runWith(t.Context(), streams(), "runs", "nightly", "--utc", "--kubeconfig", kubeconfig)
+		if got.code != exit.OK {
+			t.Errorf("exit code %d: %s", got.code, got.err)
+		}
+		return got
+	}
+
+	place("nightly-6", "s3://logs/spark", "")
+
+	want, err := os.ReadFile("testdata/ledger/runs.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got := runs(); got.out != string(want) || got.err != "" {
+		t.Errorf("%s%s", got.err, cmp.Diff(string(want), got.out))
+	}
+
+	place("stream", "s3://nobodys", "")
+	place("nightly-7", "s3://logs/spark", "?endpoint=http://evil.example.com")
+
+	got := runs()
+	for _, note := range []string{"NoSuchBucket", "may have records in a store that is not read"} {
+		if !strings.Contains(strings.Join(strings.Fields(got.err), " "), note) {
+			t.Errorf("no note %q: %s", note, got.err)
+		}
+	}
+
+	if got.out != string(want) {
+		t.Error(cmp.Diff(string(want), got.out))
 	}
 }
 

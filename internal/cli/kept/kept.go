@@ -231,7 +231,7 @@ func (r *Reader) open(ctx context.Context, a store.Attempt) (store.Logs, func(),
 	at := r.Store
 	if at == "" {
 		var err error
-		if at, err = storeOf(place, a); err != nil {
+		if at, err = StoreOf(place, a); err != nil {
 			return nil, nil, exit.With(exit.Cluster, err)
 		}
 	}
@@ -245,10 +245,10 @@ func (r *Reader) open(ctx context.Context, a store.Attempt) (store.Logs, func(),
 	return opened, func() { _ = opened.Close() }, nil
 }
 
-// storeOf returns the URL of the store from the place of an attempt's logs in a status. The place has to be that of an
+// StoreOf returns the URL of the store from the place of an attempt's logs in a status. The place has to be that of an
 // attempt of the same object. It must not choose a server or a file of this machine, because a tenant may have written
 // it.
-func storeOf(place string, a store.Attempt) (string, error) {
+func StoreOf(place string, a store.Attempt) (string, error) {
 	u, err := url.Parse(place)
 	if err != nil || !slices.Contains([]string{"s3", "gs", "azblob"}, u.Scheme) || u.RawQuery != "" || u.User != nil {
 		return "", fmt.Errorf("the logs are at %q, which only you can confirm; name the store with --store or %s", place, StoreVariable)

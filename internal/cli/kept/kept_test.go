@@ -186,7 +186,7 @@ func TestForgedLogs(t *testing.T) {
 		"mem://jobs/pi/" + uid + "/2":                          "",
 		"%zz":                                                  "",
 	} {
-		if got, err := storeOf(place, attempt(2)); got != want || (err == nil) != (want != "") {
+		if got, err := StoreOf(place, attempt(2)); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", place, got, err)
 		}
 	}

@@ -51,7 +51,7 @@ func ofGroup(cmd *cobra.Command, src *source, show func(ctx context.Context, c *
 // ConfigMaps or, if its URL is given, in an object store. The notes say what could not be read.
 func LastRuns(ctx context.Context, c *kube.Client, object client.Object, existing []client.Object, store string, now time.Time) (runs []*run.Record, notes []string, err error) {
 	src := source{store: store, now: now}
-	runs, notes, err = src.with(ctx, c, wanted{namespace: object.GetNamespace(), group: object.GetName(), last: maxRuns}, existing)
+	runs, notes, err = src.with(ctx, c, wanted{namespace: object.GetNamespace(), group: object.GetName(), last: maxRuns}, existing, nil)
 	return runs[:min(len(runs), maxRuns)], notes, err
 }
 

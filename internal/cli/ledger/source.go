@@ -26,9 +26,9 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/stage"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/internal/record/bucket"
 	"github.com/sparkoperator/spark-operator/internal/record/run"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
@@ -49,7 +49,8 @@ type source struct {
 }
 
 func (s *source) addTo(flags *pflag.FlagSet) {
-	flags.StringVar(&s.store, "store", os.Getenv(storeVariable), "`URL` of the object store with the records, as the operator's configuration has it in logs[].store (environment: "+storeVariable+")")
+	flags.StringVar(&s.store, "store", os.Getenv(storeVariable), "`URL` of the object store with the records, as the operator's configuration has it in logs[].store (environment: "+storeVariable+"); default: "+
+		"those in the statuses of applications, and ConfigMaps")
 }
 
 // wanted selects runs.
@@ -72,7 +73,15 @@ func (s *source) runs(ctx context.Context, c *kube.Client, w wanted) ([]*run.Rec
 		return nil, err
 	}
 
-	all, more, err := s.with(ctx, c, w, objects)
+	var found []*run.Record
+	if s.store == "" {
+		var left []string
+
+		found, left = s.fromPlaces(ctx, objects, w)
+		notes = append(notes, left...)
+	}
+
+	all, more, err := s.with(ctx, c, w, objects, found)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +92,9 @@ func (s *source) runs(ctx context.Context, c *kube.Client, w wanted) ([]*run.Rec
 	return all, nil
 }
 
-// with returns the selected runs of custom resources and of records, and notes about what was left out.
-func (s *source) with(ctx context.Context, c *kube.Client, w wanted, objects []client.Object) (all []*run.Record, notes []string, _ error) {
+// with returns the selected runs of custom resources and of records, and notes about what was left out. The argument
+// found has records that were read before.
+func (s *source) with(ctx context.Context, c *kube.Client, w wanted, objects []client.Object, found []*run.Record) (all []*run.Record, notes []string, _ error) {
 	namespaces := map[string]bool{w.namespace: w.namespace != ""}
 
 	for _, object := range objects {
@@ -99,7 +109,7 @@ func (s *source) with(ctx context.Context, c *kube.Client, w wanted, objects []c
 		return nil, nil, err
 	}
 
-	all = run.Merge(append(all, kept...))
+	all = run.Merge(slices.Concat(all, kept, found))
 	return slices.DeleteFunc(all, func(r *run.Record) bool { return !w.selects(r) }), notes, nil
 }
 
@@ -109,9 +119,7 @@ func (s *source) records(ctx context.Context, c *kube.Client, w wanted, namespac
 		return s.fromConfigMaps(ctx, c, w)
 	}
 
-	opened, err := store.OpenBucket(ctx, s.store, bucket.Hints{
-		Setting: "--store", AWS: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", Google: "run gcloud auth application-default login", Azure: "set AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY",
-	})
+	opened, err := store.OpenBucket(ctx, s.store, stage.Hints("--store"))
 	if err != nil {
 		return nil, nil, exit.With(exit.Usage, err)
 	}
