@@ -178,7 +178,7 @@ func MemberFacts(pod *corev1.Pod) Member {
 
 	m := Member{
 		Name: pod.Name, Role: Role(role), Phase: podPhase(pod, status), Deleting: pod.DeletionTimestamp != nil, CreatedAt: pod.CreationTimestamp.Time,
-		Generation: pod.Annotations[SpecHashAnnotation],
+		Generation: pod.Annotations[SpecHashAnnotation], Use: Use(pod),
 	}
 	if ready := podCondition(pod, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
 		m.Ready = true

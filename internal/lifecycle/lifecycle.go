@@ -276,6 +276,7 @@ type Member struct {
 	ScheduledAt time.Time // as Driver.ScheduledAt
 	// Why is the best explanation of a failure, or the wait reason of a pod that is not ready.
 	Why Cause
+	Use PodUse
 }
 
 // Run contains the facts about an application that a schedule started or owns.

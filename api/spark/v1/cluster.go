@@ -4,6 +4,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 )
 
 // SparkCluster keeps a standalone Spark cluster running: a master and workers, each with a Service.
@@ -296,4 +298,7 @@ type ClusterOperatorStatus struct {
 	// The reason for the phase, or the cluster's wait reason.
 	// +optional
 	Cause *OperatorCause `json:"cause,omitempty"`
+	// Requests of the cluster's pods, multiplied by time. All pods, of the master and of workers, count as executors.
+	// +optional
+	Usage *statusv1.OperatorUsage `json:"usage,omitempty"`
 }

@@ -5,6 +5,7 @@
 package v1
 
 import (
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -348,6 +349,11 @@ func (in *ClusterOperatorStatus) DeepCopyInto(out *ClusterOperatorStatus) {
 		in, out := &in.Cause, &out.Cause
 		*out = new(OperatorCause)
 		**out = **in
+	}
+	if in.Usage != nil {
+		in, out := &in.Usage, &out.Usage
+		*out = new(statusv1.OperatorUsage)
+		(*in).DeepCopyInto(*out)
 	}
 }
 

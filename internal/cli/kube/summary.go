@@ -129,6 +129,7 @@ func Summarize(object client.Object) Summary {
 			s.State, s.Message = string(state.CurrentStateSummary), state.Message
 		}
 
+		s.Usage = cmp.Or(object.Status.Operator, &sparkv1.ClusterOperatorStatus{}).Usage
 		workers := object.Spec.ClusterTolerations.InstanceConfig
 		s.Detail = bounds.Count(workers.InitWorkers, "worker") + " wanted"
 	}

@@ -58,6 +58,7 @@ type wanted struct {
 	namespace string // empty: all
 	group     string // the name of a schedule or of an application; empty: all
 	selector  labels.Selector
+	clusters  bool      // SparkClusters count as runs that have not ended
 	since     time.Time // runs that ended before are left out; zero: none
 	last      int       // the largest number of records of a group; 0: no limit
 }
@@ -68,7 +69,12 @@ func (w *wanted) selects(r *run.Record) bool {
 
 // runs returns the selected runs, the last started first. Custom resources that exist have precedence over records.
 func (s *source) runs(ctx context.Context, c *kube.Client, w wanted) ([]*run.Record, error) {
-	objects, notes, err := c.List(ctx, kube.Query{Namespace: w.namespace, Kinds: []*kinds.Kind{kinds.SparkApplication, kinds.ApacheApplication, kinds.SparkConnect}})
+	of := []*kinds.Kind{kinds.SparkApplication, kinds.ApacheApplication, kinds.SparkConnect}
+	if w.clusters {
+		of = append(of, kinds.SparkCluster)
+	}
+
+	objects, notes, err := c.List(ctx, kube.Query{Namespace: w.namespace, Kinds: of})
 	if err != nil {
 		return nil, err
 	}

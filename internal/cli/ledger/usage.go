@@ -63,8 +63,8 @@ func usageCommand(streams terminal.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "usage",
 		Short: "Add up what runs have requested and cost",
-		Long: "Adds up the requests of the pods of applications and Connect servers, multiplied by time: of custom resources that exist,\n" +
-			"and of finished runs whose records were kept. Runs count as a whole if they ended within --since, or have not ended.\n" +
+		Long: "Adds up the requests of the pods of applications, Connect servers and SparkClusters, multiplied by time: of custom\n" +
+			"resources that exist, and of finished runs whose records were kept. Runs count as a whole if they ended within --since, or have not ended.\n" +
 			"The page docs/usage.md describes what is counted.",
 		Example: "  sparkctl usage -A --since 7d\n" +
 			"  sparkctl usage -A --since 30d --by label=team -o csv\n" +
@@ -92,7 +92,7 @@ func usageCommand(streams terminal.Streams) *cobra.Command {
 			return selection.InvalidFlag("output", output, []string{"csv", "json"})
 		}
 
-		var w wanted
+		w := wanted{clusters: true}
 		if w.selector, err = labels.Parse(selector); err != nil {
 			return exit.Usagef("-l: %v", err)
 		}

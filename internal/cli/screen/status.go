@@ -243,7 +243,12 @@ func (v View) used(r *Report) string {
 	}
 
 	if r.Usage.PeakExecutors > 0 {
-		text.WriteString(", at most " + bounds.Count(int(r.Usage.PeakExecutors), "executor") + " at once")
+		pods := "executor"
+		if r.Usage.Attempt == 0 { // all pods of a SparkCluster
+			pods = "pod"
+		}
+
+		text.WriteString(", at most " + bounds.Count(int(r.Usage.PeakExecutors), pods) + " at once")
 	}
 
 	for _, wait := range []struct {

@@ -30,6 +30,8 @@ type Facts struct {
 	Created time.Time
 	// Waits is the wait reason of the custom resource since the last status write; empty if there was none.
 	Waits string
+	// Known reports that the custom resource has a status, although it has no attempt.
+	Known bool
 	// NextRun reports that the custom resource had ended permanently and continues, so that its next run begins.
 	NextRun bool
 	// Live reports that the attempt should have a driver. If it should not, its pods are about to end, so the stored sums
@@ -49,7 +51,7 @@ func Next(stored *statusv1.OperatorUsage, f Facts) *statusv1.OperatorUsage {
 	u := statusv1.OperatorUsage{Attempt: f.Attempt}
 
 	switch {
-	case stored == nil && f.Attempt > 0: // another version of the operator has launched it
+	case stored == nil && (f.Attempt > 0 || f.Known): // another version of the operator has launched it
 		last = now
 	case stored != nil:
 		u = valid(*stored)
@@ -118,7 +120,7 @@ func At(u *statusv1.OperatorUsage, now time.Time) *statusv1.OperatorUsage {
 // count updates the sums of the attempt of u. The argument last is the stored time.
 func count(u *statusv1.OperatorUsage, f Facts, last, now int64) {
 	driver := driverOf(f.Seen, u.Attempt)
-	until := countDriver(&u.Driver, driver, f.rate(driver), last, now)
+	until := countDriver(&u.Driver, driver, f.rate(driver), last, now, u.Attempt)
 	stored := minus(u.Executors.UsageSums, u.SettledSums) // of the executors that were open
 	t := tally{open: executors.ParseIDs(u.Open), settled: executors.ParseIDs(u.Settled), last: last, now: now, largest: u.Executors.Largest}
 	t.cut = len(t.open) == executors.MaxRanges
@@ -205,7 +207,7 @@ func (t *tally) settledSet() executors.IDSet {
 }
 
 // countDriver updates the sums of the driver. It returns until when executors count whose end is unknown.
-func countDriver(u *statusv1.UsageOfPods, driver lifecycle.PodUse, requested statusv1.UsageRate, last, now int64) (until int64) {
+func countDriver(u *statusv1.UsageOfPods, driver lifecycle.PodUse, requested statusv1.UsageRate, last, now int64, attempt int32) (until int64) {
 	switch {
 	case driver.From > 0:
 		until = cmp.Or(driver.Until, now)
@@ -215,6 +217,8 @@ func countDriver(u *statusv1.UsageOfPods, driver lifecycle.PodUse, requested sta
 			u.Requested = requested
 		}
 		return until
+	case attempt == 0: // a standalone cluster has no driver
+		return now
 	case u.Requested != statusv1.UsageRate{}: // neither a pod nor an event shows its end
 		u.UsageSums, u.Requested = Plus(u.UsageSums, times(u.Requested, now-last)), statusv1.UsageRate{}
 		return now
@@ -242,9 +246,15 @@ type executor struct {
 	lifecycle.PodUse
 }
 
-// executorsOf returns what the executors of an attempt have used. Those that exist come first.
+// executorsOf returns what the executors of an attempt have used, or all pods of a standalone cluster. Those that exist
+// come first.
 func executorsOf(seen lifecycle.Observed, attempt int32) []executor {
-	all := make([]executor, 0, len(seen.Executors)+len(seen.GonePods))
+	all := make([]executor, 0, len(seen.Executors)+len(seen.Members)+len(seen.GonePods))
+	for i := range seen.Members {
+		m := &seen.Members[i]
+		all = append(all, executor{ID(m.Name, m.Use.From), m.Use})
+	}
+
 	for i := range seen.Executors {
 		if e := &seen.Executors[i]; e.Attempt == attempt {
 			all = append(all, executor{ID(e.Name, e.Use.From), e.Use})

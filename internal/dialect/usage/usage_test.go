@@ -225,6 +225,52 @@ func TestLostDriver(t *testing.T) {
 	}
 }
 
+// TestUsageOfCluster checks the sums of a standalone cluster, which has no attempts. A pod that replaces another one
+// has its name. A pod whose end nobody observed counts until the pass that finds it missing.
+func TestUsageOfCluster(t *testing.T) {
+	t.Parallel()
+
+	member := func(name string, from int64) lifecycle.Member {
+		return lifecycle.Member{Name: name, Use: lifecycle.PodUse{Requests: small, From: start + from}}
+	}
+	at := func(second int64, seen lifecycle.Observed) Facts {
+		return Facts{Known: true, Live: true, Waits: "Unschedulable", Seen: seen, Now: time.Unix(start+second, 0)}
+	}
+	pods := func(all ...lifecycle.Member) lifecycle.Observed { return lifecycle.Observed{Members: all} }
+
+	first := Next(nil, at(100, pods(member("c-master-0", 10), member("c-worker-0", 20), member("c-worker-1", 20))))
+
+	replaced := pods(member("c-master-0", 10), member("c-worker-0", 20), member("c-worker-1", 160))
+	replaced.GonePods = []lifecycle.GonePod{{Name: "c-worker-1", Use: lifecycle.PodUse{Requests: small, From: start + 20, Until: start + 150}}}
+	second := Next(first, at(200, replaced))
+	third := Next(second, at(300, pods(member("c-master-0", 10), member("c-worker-0", 290), member("c-worker-1", 160))))
+	last := Next(third, Facts{Known: true, Now: time.Unix(start+400, 0)})
+
+	for i, test := range []struct {
+		usage   *statusv1.OperatorUsage
+		seconds int64 // of pods
+		running int64
+	}{
+		{first, 90 + 80 + 80, 3},
+		{second, 190 + 180 + 130 + 40, 3},
+		{third, 290 + (280 + 10) + 130 + 140, 3},
+		{last, 390 + (280 + 110) + 130 + 240, 0},
+	} {
+		want := statusv1.UsageSums{CPUMillicoreSeconds: 1000 * test.seconds, MemoryMiBSeconds: 1408 * test.seconds}
+		if diff := cmp.Diff(want, Total(test.usage)); diff != "" {
+			t.Errorf("pass %d: %s", i+1, diff)
+		}
+
+		if got := test.usage.Executors.Requested; got.CPUMillicores != 1000*test.running {
+			t.Errorf("pass %d: %+v are requested", i+1, got)
+		}
+	}
+
+	if last.PeakExecutors != 3 || last.Pending.UnschedulableSeconds != 200 {
+		t.Errorf("the usage is %+v", last)
+	}
+}
+
 // TestExtrapolatedUsage checks the usage at a time after the stored one.
 func TestExtrapolatedUsage(t *testing.T) {
 	t.Parallel()

@@ -90,44 +90,68 @@ func (r *Reconciler) account(ctx context.Context, o outcome) bool {
 		return false
 	}
 
-	status, before := kind.Operator(o.object), r.kind.Standing(o.Owner)
-	if status == nil {
+	field, before, after := kind.Usage(o.object), r.kind.Standing(o.Owner), r.kind.Standing(o.object)
+	if field == nil {
 		return false
 	}
 
-	phase := lifecycle.Phase(status.Phase)
-
 	facts := usage.Facts{
-		Attempt: status.Attempt, Seen: o.Seen, Created: o.Owner.GetCreationTimestamp().Time, Waits: before.Waits, Now: o.Now,
-		Live: phase.Live(), NextRun: before.Phase.Terminal() && !phase.Terminal(),
+		Attempt: after.Attempt, Seen: o.Seen, Created: o.Owner.GetCreationTimestamp().Time, Waits: before.Waits, Now: o.Now,
+		Live: after.Phase.Live(), NextRun: before.Phase.Terminal() && !after.Phase.Terminal(),
 	}
+	if r.kind.Traits().Auxiliary.Sets { // pods of a StatefulSet exist in other phases, too
+		facts.Live = len(o.Seen.Members) > 0
+		facts.Known = before.State != ""
+	}
+
 	if r.price != nil {
 		facts.Price = func(pod lifecycle.PodUse) int64 { return r.price(ctx, pod, o.Now) }
 	}
 
 	if r.samples != nil {
-		facts.DriverSamples, facts.ExecutorSamples = r.samples(o.Owner, status.Attempt)
+		facts.DriverSamples, facts.ExecutorSamples = r.samples(o.Owner, after.Attempt)
 	}
 
-	status.Usage, status.Start = usage.Next(status.Usage, facts), start.Next(status.Start, status.Attempt, o.Seen)
+	*field = usage.Next(*field, facts)
+	if kind, starts := r.kind.(Starter); starts {
+		status := kind.Operator(o.object)
+		status.Start = start.Next(status.Start, after.Attempt, o.Seen)
+	}
 	return true
+}
+
+// Starter is an Accountant whose status contains when the pods of an attempt became ready for work.
+type Starter interface {
+	// Operator returns the operator's part of a status, or nil if the status has none.
+	Operator(object client.Object) *statusv1.OperatorStatus
 }
 
 // countUsage counts in the metrics what the pods have requested since the last status write. It is called after a
 // write, so that a write that failed counts nothing.
 func (r *Reconciler) countUsage(o outcome) {
+	if kind, counts := r.kind.(observe.Accountant); counts {
+		r.metrics.Used(r.subject(o.object), usage.Growth(usageIn(kind, o.Owner), usageIn(kind, o.object)))
+	}
+}
+
+// countLastUsage counts what the pods of a custom resource that was deleted have requested after the last status write.
+// Its pods are about to end.
+func (r *Reconciler) countLastUsage(object client.Object) {
 	kind, counts := r.kind.(observe.Accountant)
 	if !counts {
 		return
 	}
 
-	of := func(status *statusv1.OperatorStatus) *statusv1.OperatorUsage {
-		if status == nil {
-			return nil
-		}
-		return status.Usage
+	if stored := usageIn(kind, object); stored != nil {
+		r.metrics.Used(r.subject(object), usage.Growth(stored, usage.At(stored, r.clock())))
 	}
-	r.metrics.Used(r.subject(o.object), usage.Growth(of(kind.Operator(o.Owner)), of(kind.Operator(o.object))))
+}
+
+func usageIn(kind observe.Accountant, object client.Object) *statusv1.OperatorUsage {
+	if field := kind.Usage(object); field != nil {
+		return *field
+	}
+	return nil
 }
 
 // acted reports whether the pass created objects, received a rejection, or has events or warnings to emit. After such a

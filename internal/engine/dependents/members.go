@@ -59,6 +59,11 @@ func (c Client) AddMembers(ctx context.Context, set *Set, owner client.Object, p
 	return nil
 }
 
+// Keeps reports whether a StatefulSet of the custom resource owns a pod of a standalone cluster.
+func (s *Set) Keeps(pod *corev1.Pod) bool {
+	return identity.IsClusterPod(pod) && slices.ContainsFunc(s.Others, func(other metav1.PartialObjectMetadata) bool { return identity.OwnedBy(pod, other.UID) })
+}
+
 // strayPod returns a pod that has lost its StatefulSet, with its kind set, because a deletion needs the kind.
 func strayPod(pod corev1.Pod) corev1.Pod {
 	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))

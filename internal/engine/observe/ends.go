@@ -129,13 +129,13 @@ func (o Observer) gonePods(s Observation) (gone []lifecycle.GonePod) {
 	}
 
 	var stored *statusv1.OperatorUsage
-	if status := accountant.Operator(s.Owner); status != nil {
-		stored = status.Usage
+	if field := accountant.Usage(s.Owner); field != nil {
+		stored = *field
 	}
 
 	for i := range s.Ended {
 		end := &s.Ended[i]
-		if end.Use.Until > 0 && (identity.OwnedBy(&end.Pod, s.Owner.GetUID()) || s.Set.Drives(&end.Pod) || isOpen(stored, end)) {
+		if end.Use.Until > 0 && (identity.OwnedBy(&end.Pod, s.Owner.GetUID()) || s.Set.Drives(&end.Pod) || s.Set.Keeps(&end.Pod) || isOpen(stored, end)) {
 			gone = append(gone, lifecycle.GonePod{
 				Name: end.Pod.Name, Attempt: identity.Attempt(&end.Pod), Driver: identity.IsDriver(&end.Pod), Use: end.Use,
 			})

@@ -61,8 +61,8 @@ type ExecutorCounter interface {
 
 // Accountant is a kind whose status contains what its pods have used.
 type Accountant interface {
-	// Operator returns the operator's part of a status, or nil if the status has none.
-	Operator(object client.Object) *statusv1.OperatorStatus
+	// Usage returns the field of a status with what the pods have used, or nil if the status lacks the operator's part.
+	Usage(object client.Object) **statusv1.OperatorUsage
 }
 
 // GroupHeir is a kind for whose attempts another operator of the same API may have created pod groups.

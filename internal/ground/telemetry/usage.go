@@ -25,10 +25,10 @@ func newUsageCounters(reg prometheus.Registerer, label string) *usageCounters {
 	}
 	return &usageCounters{
 		label: label, known: map[[2]string]bool{},
-		cores:  counter("sparkoperator_usage_core_seconds_total", "Requested CPUs of drivers and executors, multiplied by seconds, counted when the status is stored."),
-		memory: counter("sparkoperator_usage_gib_seconds_total", "Requested GiB of memory of drivers and executors, multiplied by seconds, counted when the status is stored."),
-		gpu:    counter("sparkoperator_usage_gpu_seconds_total", "Requested GPUs of drivers and executors, multiplied by seconds, counted when the status is stored."),
-		all:    counter("sparkoperator_usage_cost_total", "Cost of drivers and executors by the configured prices, counted when the status is stored."),
+		cores:  counter("sparkoperator_usage_core_seconds_total", "Requested CPUs of drivers, executors and SparkClusters, multiplied by seconds, counted when the status is stored."),
+		memory: counter("sparkoperator_usage_gib_seconds_total", "Requested GiB of memory of drivers, executors and SparkClusters, multiplied by seconds, counted when the status is stored."),
+		gpu:    counter("sparkoperator_usage_gpu_seconds_total", "Requested GPUs of drivers, executors and SparkClusters, multiplied by seconds, counted when the status is stored."),
+		all:    counter("sparkoperator_usage_cost_total", "Cost of drivers, executors and SparkClusters by the configured prices, counted when the status is stored."),
 	}
 }
 

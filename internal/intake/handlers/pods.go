@@ -94,7 +94,7 @@ func (w Pods) Delete(ctx context.Context, e event.DeleteEvent, q workqueue.Typed
 		w.note(ctx, churn.End{Pod: LastState(pod), Gone: true, Taken: taken, Use: lastUse(pod)})
 	case succeededDriver(pod):
 		w.note(ctx, churn.End{Pod: *pod, Use: lastUse(pod)})
-	case identity.IsDriver(pod) && lastUse(pod).From > 0:
+	case (identity.IsDriver(pod) || identity.IsClusterPod(pod)) && lastUse(pod).From > 0:
 		w.note(ctx, churn.End{Pod: LastState(pod), Gone: true, Use: lastUse(pod)})
 	}
 

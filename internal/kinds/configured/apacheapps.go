@@ -105,6 +105,10 @@ func (*apacheApplications) Operator(object client.Object) *statusv1.OperatorStat
 	return nil
 }
 
+func (k *apacheApplications) Usage(object client.Object) **statusv1.OperatorUsage {
+	return usageIn(k.Operator(object))
+}
+
 func (k *apacheApplications) AuxiliaryObjects(object client.Object, seen lifecycle.Observed) dialect.AuxiliaryObjects {
 	return k.ruled(object, seen.NamespaceLabels).AuxiliaryObjects(object.(*sparkv1.SparkApplication))
 }

@@ -94,8 +94,20 @@ func (k *applications) ExecutorRecord(object client.Object) *statusv1.OperatorSt
 	return k.Operator(object)
 }
 
+// usageIn returns the field of a status with what the pods have used; nil if the status lacks the operator's part.
+func usageIn(o *statusv1.OperatorStatus) **statusv1.OperatorUsage {
+	if o == nil {
+		return nil
+	}
+	return &o.Usage
+}
+
 func (*applications) Operator(object client.Object) *statusv1.OperatorStatus {
 	return object.(*v1beta2.SparkApplication).Status.Operator
+}
+
+func (k *applications) Usage(object client.Object) **statusv1.OperatorUsage {
+	return usageIn(k.Operator(object))
 }
 
 func (k *applications) AuxiliaryObjects(object client.Object, seen lifecycle.Observed) dialect.AuxiliaryObjects {

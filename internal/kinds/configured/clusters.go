@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	apachecluster "github.com/sparkoperator/spark-operator/internal/dialect/apache/cluster"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
@@ -131,6 +132,13 @@ func (*clusters) Standing(object client.Object) lifecycle.Standing {
 		}
 	}
 	return standing
+}
+
+func (*clusters) Usage(object client.Object) **statusv1.OperatorUsage {
+	if o := object.(*sparkv1.SparkCluster).Status.Operator; o != nil {
+		return &o.Usage
+	}
+	return nil
 }
 
 // These are the kinds of objects that a standalone cluster has and an application does not have.

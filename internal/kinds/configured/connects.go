@@ -99,6 +99,10 @@ func (*connects) Operator(object client.Object) *statusv1.OperatorStatus {
 	return nil
 }
 
+func (k *connects) Usage(object client.Object) **statusv1.OperatorUsage {
+	return usageIn(k.Operator(object))
+}
+
 func (k *connects) AuxiliaryObjects(object client.Object, seen lifecycle.Observed) dialect.AuxiliaryObjects {
 	return k.ruled(object, seen.NamespaceLabels).AuxiliaryObjects(object.(*v1alpha1.SparkConnect))
 }

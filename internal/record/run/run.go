@@ -180,6 +180,11 @@ func (r *Record) describe(object client.Object) *statusv1.OperatorStatus {
 		if o := app.Status.Operator; o != nil {
 			return &o.OperatorStatus
 		}
+	case *sparkv1.SparkCluster:
+		r.SparkVersion, r.Image = app.Spec.RuntimeVersions.SparkVersion, imageOf(app.Spec.SparkConf)
+		if o := app.Status.Operator; o != nil {
+			return &statusv1.OperatorStatus{Phase: o.Phase, Usage: o.Usage}
+		}
 	}
 	return nil
 }

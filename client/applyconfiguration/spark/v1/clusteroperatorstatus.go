@@ -34,6 +34,8 @@ type ClusterOperatorStatusApplyConfiguration struct {
 	Defaults *statusv1.OperatorDefaultsApplyConfiguration `json:"defaults,omitempty"`
 	// The reason for the phase, or the cluster's wait reason.
 	Cause *statusv1.OperatorCauseApplyConfiguration `json:"cause,omitempty"`
+	// Requests of the cluster's pods, multiplied by time. All pods, of the master and of workers, count as executors.
+	Usage *statusv1.OperatorUsageApplyConfiguration `json:"usage,omitempty"`
 }
 
 // ClusterOperatorStatusApplyConfiguration constructs a declarative configuration of the ClusterOperatorStatus type for use with
@@ -111,5 +113,13 @@ func (b *ClusterOperatorStatusApplyConfiguration) WithDefaults(value *statusv1.O
 // If called multiple times, the Cause field is set to the value of the last call.
 func (b *ClusterOperatorStatusApplyConfiguration) WithCause(value *statusv1.OperatorCauseApplyConfiguration) *ClusterOperatorStatusApplyConfiguration {
 	b.Cause = value
+	return b
+}
+
+// WithUsage sets the Usage field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Usage field is set to the value of the last call.
+func (b *ClusterOperatorStatusApplyConfiguration) WithUsage(value *statusv1.OperatorUsageApplyConfiguration) *ClusterOperatorStatusApplyConfiguration {
+	b.Usage = value
 	return b
 }

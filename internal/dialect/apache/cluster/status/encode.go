@@ -181,13 +181,15 @@ func rollOver(s *sparkv1.ClusterStatus, trim bool) {
 
 // remember stores a memory in the status. Memory reads the same memory back.
 func remember(s *sparkv1.ClusterStatus, m cluster.Memory) {
-	var defaults *sparkv1.OperatorDefaults
+	var before sparkv1.ClusterOperatorStatus
 	if s.Operator != nil {
-		defaults = s.Operator.Defaults // Decide sets this field
+		before = *s.Operator
 	}
 
 	s.Operator = &sparkv1.ClusterOperatorStatus{
-		Defaults: defaults, Phase: string(m.Phase), Since: dialect.EncodeTime(m.Since), Generation: m.Generation,
+		Defaults: before.Defaults, // Decide sets this field
+		Usage:    before.Usage,    // the engine updates it before a write
+		Phase:    string(m.Phase), Since: dialect.EncodeTime(m.Since), Generation: m.Generation,
 		RestartRequest: m.RestartRequest, Adopted: m.Adopted,
 		BegunAt: dialect.EncodeTime(m.Begun), CompleteAt: dialect.EncodeTime(m.Complete), Cause: dialect.EncodeCause(m.Cause),
 	}
