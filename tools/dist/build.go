@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 )
@@ -57,28 +56,6 @@ func (r *release) build(ctx context.Context, root string, p platform, binary str
 		return r.runs(ctx, binary)
 	}
 	return nil
-}
-
-// image builds an image for this machine's processor into the directory out, and returns its bill of materials.
-func (r *release) image(ctx context.Context, root, out string, i image) ([]byte, error) {
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return nil, err
-	}
-
-	file, err := filepath.Abs(filepath.Join(out, i.tar()))
-	if err != nil {
-		return nil, err
-	}
-
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/sparklocal", "image", i.command,
-		"--source", "..", "--version", r.version, "--tag", i.name()+":"+r.version, "--output", file)
-	cmd.Dir = filepath.Join(root, "local")
-
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("image %s: %w\n%s", i.name(), err, text)
-	}
-	return r.imageSBOM(i.name(), file)
 }
 
 // static checks that a Linux binary needs neither a dynamic loader nor a library. Binaries for macOS and Windows always

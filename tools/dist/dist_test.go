@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,9 @@ import (
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"sigs.k8s.io/yaml"
 )
 
 // packedRelease returns the directory with the archives of all platforms. The archives contain short texts instead of
@@ -33,12 +37,14 @@ func packedRelease(t *testing.T) string {
 
 	boms := map[string][]byte{platforms[0].bom(): []byte("{}")}
 
-	sums, err := r.pack(binaries, boms, filepath.Join(dir, "LICENSE"), out)
+	write(t, filepath.Join(out, "chart.tgz"), "chart")
+
+	sums, err := r.pack(binaries, boms, []string{"chart.tgz"}, filepath.Join(dir, "LICENSE"), out)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	again, err := r.pack(binaries, boms, filepath.Join(dir, "LICENSE"), out)
+	again, err := r.pack(binaries, boms, []string{"chart.tgz"}, filepath.Join(dir, "LICENSE"), out)
 	if err != nil || again != sums {
 		t.Errorf("the second time the checksums differ (%v):\n%s\n%s", err, sums, again)
 	}
@@ -74,14 +80,14 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 	return string(text)
 }
 
-// TestChecksums checks that sha256sum accepts the file SHA256SUMS for the archives of all platforms, and for the one
-// bill of materials.
+// TestChecksums checks that sha256sum accepts the file SHA256SUMS for the archives of all platforms, for the one bill
+// of materials and for the one other file.
 func TestChecksums(t *testing.T) {
 	cmd := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 
 	cmd.Dir = packedRelease(t)
-	if n := strings.Count(output(t, cmd), ": OK\n"); n != len(platforms)+1 {
-		t.Errorf("%d files are correct, want %d", n, len(platforms)+1)
+	if n := strings.Count(output(t, cmd), ": OK\n"); n != len(platforms)+2 {
+		t.Errorf("%d files are correct, want %d", n, len(platforms)+2)
 	}
 }
 
@@ -176,9 +182,10 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestImageSBOM builds the images, and checks that the bill of materials of each lists the program, a module that the
-// program contains, and every other file of the image.
-func TestImageSBOM(t *testing.T) {
+// TestImages builds the images and the chart. The bill of materials of each image must list the program, a module that
+// the program contains, and every other file of the image. The package of the chart must have the version of the
+// release, and the digests of the images that the layouts contain for all architectures.
+func TestImages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the images")
 	}
@@ -191,31 +198,129 @@ func TestImageSBOM(t *testing.T) {
 	}
 
 	for _, i := range images {
-		names := componentNames(t, filepath.Join(out, i.tar()+sbomSuffix))
-
-		files, err := imageFiles(filepath.Join(out, i.tar()))
-		if err != nil || len(files) < 2 {
-			t.Fatalf("%d files: %v", len(files), err)
-		}
-
-		for _, file := range files {
-			if !slices.Contains(names, "/"+file.name) {
-				t.Errorf("the bill of materials of %s lacks the file /%s", i.program, file.name)
-			}
-
-			if file.name == "usr/bin/"+i.program && !bytes.Contains(file.content, []byte("v1.2.3-test")) {
-				t.Errorf("the program of %s does not have the version of the release", i.program)
-			}
-		}
-
-		if !slices.Contains(names, "/usr/bin/"+i.program) || !slices.Contains(names, "sigs.k8s.io/controller-runtime") || !slices.Contains(names, "std") {
-			t.Errorf("the bill of materials of %s lacks the program or modules: %v", i.program, names)
+		for _, arch := range architectures {
+			checkImage(t, out, i, arch)
 		}
 	}
 
 	sums := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
+
 	sums.Dir = out
-	output(t, sums)
+	if n := strings.Count(output(t, sums), ": OK\n"); n != 2*len(images)*len(architectures)+1 {
+		t.Errorf("SHA256SUMS lists %d files", n)
+	}
+
+	chart := packagedChart(t, filepath.Join(out, "spark-operator-1.2.3-test.tgz"))
+	if chart.Version != "1.2.3-test" || chart.AppVersion != "v1.2.3-test" || chart.KubeVersion == "" {
+		t.Errorf("the chart is %+v", chart)
+	}
+
+	digests := map[string]string{}
+
+	for _, i := range images {
+		digests[i.program] = indexDigest(t, out, i)
+		if got := chart.Annotations[digestAnnotation+i.program]; got != digests[i.program] {
+			t.Errorf("the image %s has the digest %s, and the chart %q", i.program, digests[i.program], got)
+		}
+	}
+
+	checkPush(t, out, "v1.2.3-test", digests)
+}
+
+// checkImage checks the image of a program for one architecture, and its bill of materials.
+func checkImage(t *testing.T, out string, i image, arch string) {
+	t.Helper()
+
+	tar := filepath.Join(out, i.tar(arch))
+	names := componentNames(t, tar+sbomSuffix)
+
+	files, err := imageFiles(tar)
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+
+	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[arch]
+
+	for _, file := range files {
+		if !slices.Contains(names, "/"+file.name) {
+			t.Errorf("the bill of materials of %s lacks the file /%s", i.tar(arch), file.name)
+		}
+
+		if file.name != "usr/bin/"+i.program {
+			continue
+		}
+
+		if !bytes.Contains(file.content, []byte("v1.2.3-test")) {
+			t.Errorf("the program of %s does not have the version of the release", i.tar(arch))
+		}
+
+		if program, err := elf.NewFile(bytes.NewReader(file.content)); err != nil || program.Machine != machine {
+			t.Errorf("%s contains a program for another processor: %v", i.tar(arch), err)
+		}
+	}
+
+	if !slices.Contains(names, "/usr/bin/"+i.program) || !slices.Contains(names, "sigs.k8s.io/controller-runtime") || !slices.Contains(names, "std") {
+		t.Errorf("the bill of materials of %s lacks the program or modules: %v", i.tar(arch), names)
+	}
+}
+
+// chartMetadata is the file Chart.yaml.
+type chartMetadata struct {
+	Version, AppVersion, KubeVersion string
+	Annotations                      map[string]string
+}
+
+// packagedChart returns the file Chart.yaml of a package.
+func packagedChart(t *testing.T, file string) (chart chartMetadata) {
+	t.Helper()
+
+	text := output(t, exec.Command("tar", "-xOf", file, "spark-operator/Chart.yaml"))
+	if err := yaml.Unmarshal([]byte(text), &chart); err != nil {
+		t.Fatal(err)
+	}
+	return chart
+}
+
+// indexDigest checks that the layout of an image contains an index with a valid image for each architecture, and
+// returns the digest of the index.
+func indexDigest(t *testing.T, out string, i image) string {
+	t.Helper()
+
+	root, err := layout.ImageIndexFromPath(filepath.Join(out, imagesDirectory, i.program))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	manifest, err := root.IndexManifest()
+	if err != nil || len(manifest.Manifests) != 1 {
+		t.Fatalf("the layout of %s has no single index: %v", i.program, err)
+	}
+
+	digest := manifest.Manifests[0].Digest
+
+	index, err := root.ImageIndex(digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := validate.Index(index); err != nil {
+		t.Errorf("%s: %v", i.program, err)
+	}
+
+	inside, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var found []string
+	for _, entry := range inside.Manifests {
+		found = append(found, entry.Platform.Architecture)
+	}
+
+	if !slices.Equal(found, architectures) {
+		t.Errorf("%s has images for %v", i.program, found)
+	}
+	return digest.String()
 }
 
 // componentNames returns the names of the components in a bill of materials.

@@ -1,12 +1,12 @@
-// Command dist builds sparkctl for every platform, and for this machine's processor the images of the operator and of
-// sparkctl, which serves the web console. It writes the archives, a bill of materials of each binary and of each image,
+// Command dist builds sparkctl for every platform, the images of the operator and of sparkctl, which serves the web
+// console, and the package of the chart. It writes the archives, a bill of materials of each binary and of each image,
 // their checksums and the manifest for krew into a directory:
 //
 //	dist [-check] [-out DIR] [PLATFORM...]
 //
-// A platform has the form linux/amd64; "image" stands for the images. If no platform is named, dist builds
-// everything. With -check, dist builds everything a second time from a copy of the sources in another directory, and
-// compares the checksums.
+// A platform has the form linux/amd64; "image" stands for the images and the chart, whose package has the digests of
+// the images. If no platform is named, dist builds everything. With -check, dist builds everything a second time from a
+// copy of the sources in another directory, and compares the checksums.
 //
 // These environment variables override the values that dist reads from Git: VERSION is the version of the release,
 // REVISION is its commit, and SOURCE_DATE_EPOCH is the modification time of the files in the archives. DOWNLOADS is the
@@ -39,7 +39,7 @@ var platforms = []platform{
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// imageArgument is the argument that stands for the images.
+// imageArgument is the argument that stands for the images and the chart.
 const imageArgument = "image"
 
 // image is a container image: the subcommand of sparklocal image that builds it, and the program that it runs.
@@ -48,8 +48,8 @@ type image struct{ command, program string }
 // images are the images of a release.
 var images = []image{{"operator", "spark-operator"}, {"sparkctl", "sparkctl"}}
 
-// tar returns the file name of the image.
-func (i image) tar() string { return i.program + ".tar" }
+// tar returns the file name of the image for an architecture, which is a tar of docker save.
+func (i image) tar(arch string) string { return i.program + "_linux_" + arch + ".tar" }
 
 // name returns the name of the image without the tag, which the chart looks for.
 func (i image) name() string { return "docker.io/sparkoperator/" + i.program }
@@ -66,7 +66,7 @@ type release struct {
 
 func main() {
 	check := flag.Bool("check", false, "build a second time in another directory, and compare the checksums")
-	out := flag.String("out", ".", "`directory` for the results")
+	out := flag.String("out", "../dist", "`directory` for the results")
 
 	flag.Parse()
 
@@ -200,14 +200,17 @@ func (r *release) write(ctx context.Context, root, out string, chosen []platform
 		}
 	}
 
+	if err := prepare(out); err != nil {
+		return "", err
+	}
+
+	var written []string
 	if withImages {
-		for _, i := range images {
-			if boms[i.tar()+sbomSuffix], err = r.image(ctx, root, out, i); err != nil {
-				return "", err
-			}
+		if written, err = r.imagesAndChart(ctx, root, out, boms); err != nil {
+			return "", err
 		}
 	}
-	return r.pack(binaries, boms, filepath.Join(root, "LICENSE"), out)
+	return r.pack(binaries, boms, written, filepath.Join(root, "LICENSE"), out)
 }
 
 // copySources copies the files that Git tracks to another directory.

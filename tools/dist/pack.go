@@ -6,7 +6,6 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -40,15 +39,21 @@ func (p platform) suffix() string {
 type packed struct {
 	name, from string
 	mode       os.FileMode
+	// content replaces that of the file, unless it is nil.
+	content []byte
+}
+
+func (f packed) read() ([]byte, error) {
+	if f.content != nil {
+		return f.content, nil
+	}
+	return os.ReadFile(f.from)
 }
 
 // pack packs the binaries into archives. It writes the archives, the bills of materials by their names, the checksums
-// of both (SHA256SUMS) and the manifest for krew (spark.yaml) into the directory out, and overwrites earlier files. It
-// returns the checksums.
-func (r *release) pack(binaries map[platform]string, boms map[string][]byte, license, out string) (string, error) {
-	if err := prepare(out); err != nil {
-		return "", err
-	}
+// of both and of the files that were written before (SHA256SUMS), and the manifest for krew (spark.yaml) into the
+// directory out, and overwrites earlier files. It returns the checksums.
+func (r *release) pack(binaries map[platform]string, boms map[string][]byte, written []string, license, out string) (string, error) {
 	var sums, manifest strings.Builder
 	manifest.WriteString(r.manifest())
 
@@ -57,7 +62,7 @@ func (r *release) pack(binaries map[platform]string, boms map[string][]byte, lic
 			continue
 		}
 
-		files := []packed{{"LICENSE", license, 0o644}, {"sparkctl" + p.suffix(), binaries[p], 0o755}}
+		files := []packed{{name: "LICENSE", from: license, mode: 0o644}, {name: "sparkctl" + p.suffix(), from: binaries[p], mode: 0o755}}
 
 		sum, err := r.writeArchive(filepath.Join(out, p.archive()), files)
 		if err != nil {
@@ -76,6 +81,15 @@ func (r *release) pack(binaries map[platform]string, boms map[string][]byte, lic
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(boms[name]), name)
 	}
 
+	for _, name := range written {
+		content, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			return "", err
+		}
+
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), name)
+	}
+
 	if err := os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
 		return "", err
 	}
@@ -84,14 +98,14 @@ func (r *release) pack(binaries map[platform]string, boms map[string][]byte, lic
 
 // prepare makes the directory out, and removes what an earlier release left there.
 func prepare(out string) error {
-	for _, pattern := range []string{"sparkctl_*", "*" + sbomSuffix} {
+	for _, pattern := range []string{"sparkctl_*", "spark-operator_linux_*", "spark-operator-*.tgz", imagesDirectory, "*" + sbomSuffix} {
 		old, err := filepath.Glob(filepath.Join(out, pattern))
 		if err != nil {
 			return err
 		}
 
 		for _, path := range old {
-			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := os.RemoveAll(path); err != nil {
 				return err
 			}
 		}
@@ -128,7 +142,7 @@ func (r *release) writeTar(to io.Writer, files []packed) error {
 
 	archive := tar.NewWriter(compressed)
 	for _, f := range files {
-		text, err := os.ReadFile(f.from)
+		text, err := f.read()
 		if err != nil {
 			return err
 		}
@@ -154,7 +168,7 @@ func (r *release) writeZip(to io.Writer, files []packed) error {
 	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
 
 	for _, f := range files {
-		text, err := os.ReadFile(f.from)
+		text, err := f.read()
 		if err != nil {
 			return err
 		}

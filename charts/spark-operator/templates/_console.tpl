@@ -19,7 +19,7 @@ app.kubernetes.io/component: console
 
 {{/* The image of sparkctl beside the operator's image, with the same tag. */}}
 {{- define "spark-operator.sparkctl" -}}
-{{- append (initial (splitList "/" (include "spark-operator.image.name" .))) "sparkctl" | join "/" }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- append (initial (splitList "/" (include "spark-operator.image.name" .))) "sparkctl" | join "/" }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ include "spark-operator.image.released" (dict "root" . "program" "sparkctl") }}
 {{- end -}}
 
 {{- define "spark-operator.console.image" -}}

@@ -88,7 +88,16 @@ app.kubernetes.io/component: controller
 {{/* The tag and the digest of the operator's image. A digest without a tag needs none. */}}
 {{- define "spark-operator.image.version" -}}
 {{- with .Values.image -}}
-{{- if or .tag (not .digest) }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ with .digest }}@{{ . }}{{ end -}}
+{{- if or .tag (not .digest) }}:{{ .tag | default $.Chart.AppVersion }}{{ end -}}
+{{- with .digest }}@{{ . }}{{ else }}{{ include "spark-operator.image.released" (dict "root" $ "program" "spark-operator") }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The digest of a program's image of the same release, as @sha256:..., which the package of a release has in its annotations. It
+     belongs to the default image only: a copy in another registry may have another digest. */}}
+{{- define "spark-operator.image.released" -}}
+{{- if and (not .root.Values.image.tag) (eq (include "spark-operator.image.name" .root) "docker.io/sparkoperator/spark-operator") -}}
+{{- with index (.root.Chart.Annotations | default dict) (print "digest.sparkoperator.dev/" .program) }}@{{ . }}{{ end -}}
 {{- end -}}
 {{- end -}}
 

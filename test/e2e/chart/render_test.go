@@ -47,6 +47,8 @@ type install struct {
 	users bool
 	// defaults replace the chart's own, as values of an earlier version do.
 	defaults map[string]any
+	// annotations are those of the chart, as the package of a release has them.
+	annotations map[string]string
 }
 
 // render renders the chart with the given inputs. It returns Helm's error unchanged.
@@ -64,6 +66,8 @@ func render(t *testing.T, in install) (rendered, error) {
 			return f.Name == "templates/userroles.yaml" || strings.HasPrefix(f.Name, "templates/tests/")
 		})
 	}
+
+	c.Metadata.Annotations = in.annotations
 
 	if in.defaults != nil {
 		c.Values = in.defaults

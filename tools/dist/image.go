@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// imagesDirectory is the directory with the images of all architectures, to push to a registry. Each image is an OCI
+// layout with the name of its program.
+const imagesDirectory = "images"
+
+// architectures are the processor architectures of the images.
+var architectures = []string{"amd64", "arm64"}
+
+// imagesAndChart writes the images and the chart into the directory out. It adds the bills of materials of the images
+// to boms, and returns the names of the files that it wrote.
+func (r *release) imagesAndChart(ctx context.Context, root, out string, boms map[string][]byte) (written []string, err error) {
+	digests := map[string]string{}
+	for _, i := range images {
+		for _, arch := range architectures {
+			name := i.tar(arch)
+			if boms[name+sbomSuffix], err = r.image(ctx, root, out, i, arch); err != nil {
+				return nil, err
+			}
+
+			written = append(written, name)
+		}
+
+		if digests[i.program], err = writeLayout(out, i); err != nil {
+			return nil, fmt.Errorf("image %s: %w", i.name(), err)
+		}
+	}
+
+	chart, err := r.chart(filepath.Join(root, "charts", "spark-operator"), out, digests)
+	return append(written, chart), err
+}
+
+// image builds an image for an architecture into the directory out, and returns its bill of materials.
+func (r *release) image(ctx context.Context, root, out string, i image, arch string) ([]byte, error) {
+	file, err := filepath.Abs(filepath.Join(out, i.tar(arch)))
+	if err != nil {
+		return nil, err
+	}
+
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/sparklocal", "image", i.command, "--arch", arch,
+		"--source", "..", "--version", r.version, "--tag", i.name()+":"+r.version, "--output", file)
+	cmd.Dir = filepath.Join(root, "local")
+
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("image %s: %w\n%s", i.name(), err, text)
+	}
+	return r.imageSBOM(i.name(), file)
+}
+
+// writeLayout combines the images of all architectures in an OCI layout, and returns the digest of their index.
+func writeLayout(out string, i image) (digest string, err error) {
+	index := mutate.IndexMediaType(empty.Index, types.DockerManifestList)
+	for _, arch := range architectures {
+		img, err := tarball.ImageFromPath(filepath.Join(out, i.tar(arch)), nil)
+		if err != nil {
+			return "", err
+		}
+
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img,
+			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}}})
+	}
+
+	directory, err := layout.Write(filepath.Join(out, imagesDirectory, i.program), empty.Index)
+	if err != nil {
+		return "", err
+	}
+
+	hash, err := index.Digest()
+	return hash.String(), errors.Join(err, directory.AppendIndex(index))
+}
