@@ -17,38 +17,38 @@ func TestNoticeEvent(t *testing.T) {
 		"a take-over": {
 			lifecycle.Notice{Part: lifecycle.Application,
 				Cause: lifecycle.Cause{Reason: "SparkApplicationTakenOver", Message: "attempt 3 continues"}},
-			Event{"Normal", "SparkApplicationTakenOver", "attempt 3 continues"},
+			Event{Type: "Normal", Reason: "SparkApplicationTakenOver", Message: "attempt 3 continues"},
 		},
 		"a requested restart has an event reason of its own": {
 			lifecycle.Notice{Part: lifecycle.Application,
 				Cause: lifecycle.Cause{Reason: "RestartRequested", Message: "as requested"}},
-			Event{"Normal", "SparkApplicationRestartRequested", "as requested"},
+			Event{Type: "Normal", Reason: "SparkApplicationRestartRequested", Message: "as requested"},
 		},
 		"anything else about the custom resource": {
 			lifecycle.Notice{Part: lifecycle.Application, Name: "ignored",
 				Cause: lifecycle.Cause{Reason: "PreviousPods", Message: "m"}},
-			Event{"Warning", "PreviousPods", "m"},
+			Event{Type: "Warning", Reason: "PreviousPods", Message: "m"},
 		},
 		"a submitter that waits": {
 			lifecycle.Notice{Part: lifecycle.SubmitterPod, Name: "app-submit", Waits: true, Cause: cause},
-			Event{"Warning", "SparkSubmitterPending", "ImagePullBackOff: image x cannot be pulled"},
+			Event{Type: "Warning", Reason: "SparkSubmitterPending", Message: "ImagePullBackOff: image x cannot be pulled"},
 		},
 		"an executor that waits": {
 			lifecycle.Notice{Part: lifecycle.Executors, Name: "app-exec-1", Waits: true, Cause: cause},
-			Event{"Warning", "SparkExecutorPending", "ImagePullBackOff: image x cannot be pulled"},
+			Event{Type: "Warning", Reason: "SparkExecutorPending", Message: "ImagePullBackOff: image x cannot be pulled"},
 		},
 		"an executor that failed": {
 			lifecycle.Notice{Part: lifecycle.Executors, Name: "app-exec-1",
 				Cause: lifecycle.Cause{Reason: "OOMKilled", Message: "killed"}},
-			Event{"Warning", "SparkExecutorFailed", "app-exec-1: OOMKilled: killed"},
+			Event{Type: "Warning", Reason: "SparkExecutorFailed", Message: "app-exec-1: OOMKilled: killed"},
 		},
 		"a driver that waits": {
 			lifecycle.Notice{Part: lifecycle.DriverPod, Name: "app-driver", Waits: true, Cause: cause},
-			Event{"Warning", "SparkDriverPending", "app-driver: ImagePullBackOff: image x cannot be pulled"},
+			Event{Type: "Warning", Reason: "SparkDriverPending", Message: "app-driver: ImagePullBackOff: image x cannot be pulled"},
 		},
 		"a driver that is disrupted": {
 			lifecycle.Notice{Part: lifecycle.DriverPod, Cause: lifecycle.Cause{Reason: "Evicted"}},
-			Event{"Warning", "SparkDriverDisrupted", "Evicted"},
+			Event{Type: "Warning", Reason: "SparkDriverDisrupted", Message: "Evicted"},
 		},
 	} {
 		if diff := cmp.Diff(c.want, NoticeEvent(c.notice)); diff != "" {
@@ -96,7 +96,7 @@ func TestNormalAndWarning(t *testing.T) {
 	normal, ok1 := Normal("R", "attempt %d", 3)
 
 	warning, ok2 := Warning("R", "attempt %d", 3)
-	if diff := cmp.Diff([]Event{{"Normal", "R", "attempt 3"}, {"Warning", "R", "attempt 3"}},
+	if diff := cmp.Diff([]Event{{Type: "Normal", Reason: "R", Message: "attempt 3"}, {Type: "Warning", Reason: "R", Message: "attempt 3"}},
 		[]Event{normal, warning}); diff != "" || !ok1 || !ok2 {
 		t.Errorf("%v, %v (-want +got):\n%s", ok1, ok2, diff)
 	}

@@ -85,7 +85,8 @@ func IsLabelValue(text string) bool {
 	return text == "" || isPlain(text, "-_.") || len(validation.IsValidLabelValue(text)) == 0
 }
 
-// isPlain reports whether text has 1 to 63 letters, digits and characters of inner, with a letter or digit at both ends.
+// isPlain reports whether text has 1 to 63 letters, digits and characters of inner, with a letter or digit at both
+// ends.
 func isPlain(text, inner string) bool {
 	for i := range len(text) {
 		c := text[i]

@@ -86,6 +86,7 @@ func (w *suite) runGroups(t *testing.T) {
 	if *wholeLife {
 		t.Run("tutorials", w.tutorials)
 	}
+
 	run(t, "terminal", w.terminal)
 }
 

@@ -76,6 +76,7 @@ func objectOf(t *testing.T, page, document string) *unstructured.Unstructured {
 		return nil
 	case "argoproj.io/v1alpha1":
 		templates, _, _ := unstructured.NestedSlice(object.Object, "spec", "templates")
+
 		manifest, _, err := unstructured.NestedString(templates[0].(map[string]any), "resource", "manifest")
 		if err != nil {
 			t.Fatalf("%s: %v", page, err)

@@ -135,6 +135,7 @@ func (w *suite) prometheus(t *testing.T, targets ...*targetgroup.Group) metricsS
 	found <- map[string][]*targetgroup.Group{"pods": targets}
 
 	go func() { ended <- manager.Run(found) }()
+
 	t.Cleanup(func() {
 		manager.Stop()
 
@@ -214,6 +215,7 @@ func (s metricsStore) empty(t *testing.T, panels []panel) (titles []string) {
 			result := query.Exec(t.Context())
 
 			vector, err := result.Vector()
+
 			query.Close()
 
 			if err != nil {

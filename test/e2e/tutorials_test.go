@@ -37,6 +37,7 @@ func (w *suite) tutorials(t *testing.T) {
 				if !found {
 					t.Errorf("the commands do not print %q in\n%s", want, printed)
 				}
+
 				printed = after
 			}
 		})
@@ -64,6 +65,7 @@ func (d *desk) runAll(t *testing.T, blocks [][]string) string {
 	var printed strings.Builder
 	for _, block := range blocks {
 		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", block[1])
+
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), d.env...)
 
 		out, err := cmd.CombinedOutput()

@@ -3,8 +3,8 @@
 // simulate it. A package has a control plane of its own. Packages whose tests stay in their namespaces share one
 // (shared.go), because the start of a control plane costs ten seconds of CPU time.
 //
-// KUBEBUILDER_ASSETS, TEST_KUBECONFIG or TEST_KUBERNETES selects a different control plane (controlplane.go). A test is skipped if it
-// needs something that the selected control plane does not offer.
+// KUBEBUILDER_ASSETS, TEST_KUBECONFIG or TEST_KUBERNETES selects a different control plane (controlplane.go). A test is
+// skipped if it needs something that the selected control plane does not offer.
 //
 // If the control plane cannot start, the tests that use it fail. They are skipped only with -short.
 package kit

@@ -295,8 +295,8 @@ var (
 	errSilent = errors.New("the API server does not answer")
 )
 
-// answerTimeout limits how long the API server takes to answer a watch, and how long it takes for a part of a list before
-// the page reports it.
+// answerTimeout limits how long the API server takes to answer a watch, and how long it takes for a part of a list
+// before the page reports it.
 const answerTimeout = 5 * time.Second
 
 // watch watches the objects after a version, until the API server ends the watch. It returns the version from which

@@ -56,8 +56,8 @@ func (r *Reconciler) report(ctx context.Context, o outcome, began time.Time) {
 	r.warn(o)
 }
 
-// event emits an Event about a custom resource, unless the settings of its kind exclude the Event. Its message names the
-// states that the pass entered and left before. They change nothing about whether the Event is a repetition.
+// event emits an Event about a custom resource, unless the settings of its kind exclude the Event. Its message names
+// the states that the pass entered and left before. They change nothing about whether the Event is a repetition.
 func (r *Reconciler) event(owner client.Object, now time.Time, event dialect.Event, passed ...dialect.Event) {
 	var settings eventlimit.Settings
 	if kind, limits := r.kind.(eventlimit.Kind); limits {

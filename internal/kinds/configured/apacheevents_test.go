@@ -88,8 +88,8 @@ func waitWritten(w *world.World, object client.Object, want map[string]int32) {
 }
 
 // TestApacheApplicationHasOneEventPerTransition checks on a life of three attempts that each transition has one event
-// with the name and the message of the state or, if the same pass left the state, is in the next one's message, except those that are excluded and those that repeat an event within the
-// interval. No other events are written. Attempts 2 and 3 repeat the messages of attempt 1, but only attempt 3 follows
+// with the name and the message of the state. If the same pass left the state, the message of the next event has both.
+// Excluded events and repetitions within the interval are left out. No other events are written. Attempts 2 and 3 repeat the messages of attempt 1, but only attempt 3 follows
 // after the interval. The clock is behind that of the API server until then. If it were ahead afterwards, the driver
 // pod whose deletion leads to attempt 3 could be overdue, which has an event of its own.
 func TestApacheApplicationHasOneEventPerTransition(t *testing.T) {

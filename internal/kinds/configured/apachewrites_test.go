@@ -37,7 +37,8 @@ func TestWritesOfAnApacheLife(t *testing.T) {
 
 	want := map[string]int{
 		"POST configmaps": 1, "POST services": 1, "POST pods": 1, // the launch
-		"PATCH sparkapplications/status": 4,                                         // DriverRequested; then DriverStarted to RunningHealthy, Succeeded, ResourceReleased
+		// DriverRequested; then DriverStarted to RunningHealthy, Succeeded, ResourceReleased
+		"PATCH sparkapplications/status": 4,
 		"DELETE configmaps":              1, "DELETE services": 1, "DELETE pods": 1, // after Succeeded is stored
 		"POST events": 4, // one for each status
 	}

@@ -215,8 +215,8 @@ func TestVersionFlags(t *testing.T) {
 	}
 }
 
-// TestOldestKubernetes checks that the chart, the workflow of the end-to-end tests and the support policy name the minor
-// version of Kubernetes that the module oldest builds.
+// TestOldestKubernetes checks that the chart, the workflow of the end-to-end tests and the support policy name the
+// minor version of Kubernetes that the module oldest builds.
 func TestOldestKubernetes(t *testing.T) {
 	source, err := SourceDir()
 	if err != nil {

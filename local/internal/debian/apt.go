@@ -54,6 +54,7 @@ type Target struct {
 // TargetFormat makes `apt-get indextargets` print one line per package index with the fields that ParseTargets reads.
 const TargetFormat = "$(CREATED_BY)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(SOURCESENTRY)"
 
+// ParseTargets returns the package indexes in the output of `apt-get indextargets` with TargetFormat.
 func ParseTargets(text string) []Target {
 	var targets []Target
 	for line := range strings.Lines(text) {

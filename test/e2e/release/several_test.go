@@ -147,6 +147,7 @@ func runHelm(t *testing.T, kubeconfig, commands string) (output string, err erro
 	}
 
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", commands)
+
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "PATH="+dir+":"+os.Getenv("PATH"),
 		"HELM_CACHE_HOME="+dir, "HELM_CONFIG_HOME="+dir, "HELM_DATA_HOME="+dir)
 

@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/names"
 )
 
-// withIDs replaces the markers {{APP_ID}} and {{EXECUTOR_ID}} by the IDs of the application and the executor. Most texts
-// have no marker, and a replacer costs more than all of them.
+// withIDs replaces the markers {{APP_ID}} and {{EXECUTOR_ID}} by the IDs of the application and the executor. Most
+// texts have no marker, and a replacer costs more than all of them.
 func (e *execution) withIDs(text string) string {
 	if !strings.Contains(text, "{{") {
 		return text

@@ -62,6 +62,7 @@ func main() {
 	pairs := flag.Int("pairs", 5, "number of pairs")
 	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "kubeconfig of the cluster")
 	file := flag.String("f", "../../examples/spark-pi.yaml", "manifest of a SparkApplication of sparkoperator.k8s.io")
+
 	flag.StringVar(&m.image, "image", "", "image of the second run of a pair, if it is another one")
 	flag.Func("conf", "KEY=VALUE of the second run's sparkConf; repeatable", func(text string) error {
 		key, value, ok := strings.Cut(text, "=")
@@ -191,6 +192,7 @@ func (m *measurement) measure(ctx context.Context, name string, changed bool) (t
 	}
 
 	began := time.Now()
+
 	if err := m.client.Create(ctx, app); err != nil {
 		return nil, err
 	}
