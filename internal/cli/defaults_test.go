@@ -77,6 +77,7 @@ func TestFastStartKeepsOptions(t *testing.T) {
 	}
 
 	dir := t.TempDir()
+
 	config, manifest := filepath.Join(dir, "operator.yaml"), filepath.Join(dir, "app.yaml")
 	for file, text := range map[string]string{
 		config:   "apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\n" + block[1],

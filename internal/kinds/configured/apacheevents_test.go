@@ -123,6 +123,7 @@ func TestApacheApplicationHasOneEventPerTransition(t *testing.T) {
 	}
 
 	want := due(map[string]bool{"Failed": true}, "DriverReady", 5*time.Minute, all)
+
 	healthy := fmt.Sprintf("Normal RunningHealthy: %s (after DriverStarted: %s)", messageOf(all, "RunningHealthy"), messageOf(all, "DriverStarted"))
 	if n := want[healthy]; len(all) != 1+3*5+2+1 || n != 2 {
 		t.Fatalf("RunningHealthy is to be written %d times of %v", n, all)

@@ -52,6 +52,7 @@ func inDefaultLayout(line string) string {
 		if thrown.Message != "" {
 			text += ": " + thrown.Message
 		}
+
 		text += frames(thrown.Trace)
 	}
 	return text
