@@ -69,12 +69,17 @@ func (g *gate) wait(t *testing.T, what, token string, some bool) {
 	})
 }
 
-// fail ends all connections, and sets how the gate answers from now on. If outage is nil, it passes requests on.
-func (g *gate) fail(server *httptest.Server, outage func(http.ResponseWriter, *http.Request)) {
+// answer sets how the gate answers from now on. If outage is nil, it passes requests on.
+func (g *gate) answer(outage func(http.ResponseWriter, *http.Request)) {
 	g.mu.Lock()
-	g.outage = outage
-	g.mu.Unlock()
+	defer g.mu.Unlock()
 
+	g.outage = outage
+}
+
+// fail sets how the gate answers from now on, as answer does, and ends all connections.
+func (g *gate) fail(server *httptest.Server, outage func(http.ResponseWriter, *http.Request)) {
+	g.answer(outage)
 	server.CloseClientConnections()
 }
 
@@ -199,7 +204,7 @@ func TestFirstListHangs(t *testing.T) {
 	s := serve(t, team(t, func(o *session.Options) { o.Cluster = cluster }), func(o *console.Options) { o.Namespaces = []string{w.Namespace} })
 	user := s.user(account(w, "ann", w.Namespace))
 
-	gate.fail(server, func(w http.ResponseWriter, r *http.Request) {
+	gate.answer(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/sparkapplications") {
 			<-r.Context().Done()
 			return

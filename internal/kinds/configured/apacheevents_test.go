@@ -89,9 +89,10 @@ func waitWritten(w *world.World, object client.Object, want map[string]int32) {
 
 // TestApacheApplicationHasOneEventPerTransition checks on a life of three attempts that each transition has one event
 // with the name and the message of the state. If the same pass left the state, the message of the next event has both.
-// Excluded events and repetitions within the interval are left out. No other events are written. Attempts 2 and 3 repeat the messages of attempt 1, but only attempt 3 follows
-// after the interval. The clock is behind that of the API server until then. If it were ahead afterwards, the driver
-// pod whose deletion leads to attempt 3 could be overdue, which has an event of its own.
+// Excluded events and repetitions within the interval are left out. No other events are written. Attempts 2 and 3
+// repeat the messages of attempt 1, but only attempt 3 follows after the interval. The clock is behind that of the API
+// server until then. If it were ahead afterwards, the driver pod whose deletion leads to attempt 3 could be overdue,
+// which has an event of its own.
 func TestApacheApplicationHasOneEventPerTransition(t *testing.T) {
 	t.Parallel()
 	w, clock := world.New(t), &world.Later{}

@@ -282,7 +282,7 @@ func TestRunningResourcesAreSuspended(t *testing.T) {
 	resources.PatchApache(w, "pi", `{"spec":{"suspend":false}}`)
 	resources.PatchCluster(w, "c", `{"spec":{"suspend":false}}`)
 	w.WaitPod("pi-1-driver")
-	resources.WaitApache(w, "pi", sparkv1.ApplicationDriverRequested)
+	resources.WaitApache(w, "pi", sparkv1.ApplicationRunningHealthy)
 	resources.WaitCluster(w, "c", sparkv1.ClusterRunningHealthy, resources.ReadyWorkers(2),
 		resources.ClusterHolds("Ready", metav1.ConditionTrue))
 	w.WaitEvent(resources.GetApache(w, "pi"), string(sparkv1.ApplicationSubmitted))
