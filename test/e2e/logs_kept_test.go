@@ -72,9 +72,9 @@ type driverEnd struct {
 
 	state  v1beta2.ApplicationStateType // at the end
 	reason string                       // of the condition Ready then, which proves that the driver ended in this way
-	// lost is set if the log cannot be kept, and races if the kubelet may remove it before the operator can read it. A
-	// place with streamInterval has what was uploaded.
-	lost, races bool
+	// races is set if the kubelet may remove the log before the operator can read it. A place with streamInterval then
+	// has what was uploaded.
+	races bool
 }
 
 // driverEnds returns the ways in which a driver can end. Most of these drivers start no Spark session, so that they
@@ -98,7 +98,7 @@ func driverEnds() []driverEnd {
 		{name: "deleted", places: everywhere, sample: inStore, steps: []string{"sleep"}, line: sleeps, end: deleteDriver(),
 			state: failed, reason: "DriverDeleted"},
 		{name: "deleted by force", places: everywhere, sample: streamed, steps: []string{"sleep"}, line: sleeps,
-			end: deleteDriver(client.GracePeriodSeconds(0)), state: failed, reason: "DriverNotFound or DriverDeleted", lost: true},
+			end: deleteDriver(client.GracePeriodSeconds(0)), state: failed, reason: "DriverNotFound or DriverDeleted", races: true},
 		{name: "deadline", places: kept, steps: []string{"sleep"}, line: sleeps, spec: func(a *v1beta2.SparkApplication) {
 			a.Spec.Timeouts = &v1beta2.Timeouts{RunSeconds: new(int64(60))}
 		}, state: failed, reason: "RunTimedOut"},
@@ -200,7 +200,7 @@ func (p *logPlace) keeps(t *testing.T, e driverEnd) {
 
 	if e.end != nil {
 		driver := p.untilLogged(t, app, "driver", e.line)
-		if e.lost || e.races {
+		if e.races {
 			p.untilUploaded(t, app, e.line)
 		}
 
@@ -219,13 +219,14 @@ func (p *logPlace) keeps(t *testing.T, e driverEnd) {
 		t.Errorf("condition Ready is %+v, want the reason %s", c, e.reason)
 	}
 
+	lost := false
 	if e.races {
 		index := p.awaitIndex(t, app, 1, "the log, or the reason", func(x *store.Index) bool { return x.Driver != nil })
-		e.lost = !isWhole(index)
-		t.Logf("the log of the driver is lost: %t", e.lost)
+		lost = !isWhole(index)
+		t.Logf("the log of the driver is lost: %t", lost)
 	}
 
-	if e.lost {
+	if lost {
 		p.deletePods(t, app)
 		p.loses(t, app, e.line)
 	} else {
