@@ -209,6 +209,7 @@ func TestFirstListHangs(t *testing.T) {
 			<-r.Context().Done()
 			return
 		}
+
 		gate.pass.ServeHTTP(w, r)
 	})
 
