@@ -98,8 +98,8 @@ func (s *source) runs(ctx context.Context, c *kube.Client, w wanted) ([]*run.Rec
 	return all, nil
 }
 
-// with returns the selected runs of custom resources and of records, and notes about what was left out. The argument
-// found has records that were read before.
+// with returns the selected runs of custom resources and of records, and notes about omitted ones. The argument found
+// has records that were read before.
 func (s *source) with(ctx context.Context, c *kube.Client, w wanted, objects []client.Object, found []*run.Record) (all []*run.Record, notes []string, _ error) {
 	namespaces := map[string]bool{w.namespace: w.namespace != ""}
 
