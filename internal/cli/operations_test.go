@@ -568,8 +568,7 @@ func (u *user) tops() {
 	}
 
 	times := u.front(map[string]string{
-		"/proxy/api/v1/applications":                      `[{"id":"spark-1"}]`,
-		"/proxy/api/v1/applications/spark-1":              `{"id":"spark-1","attempts":[{"startTime":"2020-01-01T00:00:10.100GMT"}]}`,
+		"/proxy/api/v1/applications":                      `[{"id":"spark-1","attempts":[{"startTime":"2020-01-01T00:00:10.100GMT"}]}]`,
 		"/proxy/api/v1/applications/spark-1/allexecutors": `[{"id":"driver","addTime":"2020-01-01T00:00:11.000GMT"},{"id":"2","addTime":"2020-01-01T00:00:20.000GMT"},{"id":"1","addTime":"2020-01-01T00:00:15.100GMT"}]`,
 		"/proxy/api/v1/applications/spark-1/stages":       `[{"stageId":1},{"stageId":0,"firstTaskLaunchedTime":"2020-01-01T00:00:17.200GMT"}]`,
 	})

@@ -32,12 +32,8 @@ func (w *watcher) sparkStart(ctx context.Context, r *screen.Report, pods []corev
 	return w.spark
 }
 
-// sparkApplication, sparkExecutor and sparkStage are what Spark's REST API answers about times
-// (org.apache.spark.status.api.v1).
+// sparkExecutor and sparkStage are what Spark's REST API answers about times (org.apache.spark.status.api.v1).
 type (
-	sparkApplication struct {
-		Started string `json:"startTime"`
-	}
 	sparkExecutor struct {
 		ID    string `json:"id"`
 		Added string `json:"addTime"`
@@ -52,20 +48,18 @@ type (
 // they have the first numbers.
 func readSparkStart(ctx context.Context, c *kube.Client, driver *corev1.Pod) *screen.SparkStart {
 	var (
-		app struct {
-			Attempts []sparkApplication `json:"attempts"`
-		}
 		executors []sparkExecutor
 		stages    []sparkStage
 	)
 
-	if missing := screen.ReadSpark(ctx, c, driver, "", &app); missing != "" || len(app.Attempts) == 0 {
+	app, missing := screen.ReadSparkApp(ctx, c, driver, "times")
+	if missing != "" || len(app.Attempts) == 0 {
 		return nil
 	}
 
 	s := &screen.SparkStart{ContextBegan: screen.SparkTime(app.Attempts[0].Started)}
 
-	if screen.ReadSpark(ctx, c, driver, "allexecutors", &executors) == "" && slices.ContainsFunc(executors, func(e sparkExecutor) bool { return e.ID == "1" }) {
+	if app.Read(ctx, c, driver, "allexecutors", &executors) == "" && slices.ContainsFunc(executors, func(e sparkExecutor) bool { return e.ID == "1" }) {
 		for _, e := range executors {
 			if e.ID != "driver" {
 				s.ExecutorRegistered = earlier(s.ExecutorRegistered, screen.SparkTime(e.Added))
@@ -73,7 +67,7 @@ func readSparkStart(ctx context.Context, c *kube.Client, driver *corev1.Pod) *sc
 		}
 	}
 
-	if screen.ReadSpark(ctx, c, driver, "stages", &stages) == "" && slices.ContainsFunc(stages, func(s sparkStage) bool { return s.ID == 0 }) {
+	if app.Read(ctx, c, driver, "stages", &stages) == "" && slices.ContainsFunc(stages, func(s sparkStage) bool { return s.ID == 0 }) {
 		for _, stage := range stages {
 			s.FirstTask = earlier(s.FirstTask, screen.SparkTime(stage.Launched))
 		}

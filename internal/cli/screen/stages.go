@@ -67,22 +67,43 @@ func ReadStages(ctx context.Context, c *kube.Client, pod *corev1.Pod) (stages []
 }
 
 // ReadSpark decodes what Spark's REST API answers about a part of the application that runs in a driver pod, such as
-// stages or jobs; the empty part is the application itself. If there is no answer, the result says why the part is
-// missing.
+// stages or jobs. If there is no answer, the result says why the part is missing.
 func ReadSpark(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string, into any) (missing string) {
-	const base = "/api/v1/applications"
-
-	var apps []struct {
-		ID string `json:"id"`
-	}
-	if missing := readJSON(ctx, c, pod, part, base, &apps); missing != "" {
+	app, missing := ReadSparkApp(ctx, c, pod, part)
+	if missing != "" {
 		return missing
+	}
+	return app.Read(ctx, c, pod, part, into)
+}
+
+// sparkApps is the path of the applications in Spark's REST API.
+const sparkApps = "/api/v1/applications"
+
+// SparkApp is an application in Spark's REST API (org.apache.spark.status.api.v1.ApplicationInfo).
+type SparkApp struct {
+	ID       string `json:"id"`
+	Attempts []struct {
+		Started string `json:"startTime"` // SparkTime reads it
+	} `json:"attempts"`
+}
+
+// ReadSparkApp reads the application that runs in a driver pod. If there is no answer, the second result says why the
+// part that is wanted is missing.
+func ReadSparkApp(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string) (app SparkApp, missing string) {
+	var apps []SparkApp
+	if missing := readJSON(ctx, c, pod, part, sparkApps, &apps); missing != "" {
+		return SparkApp{}, missing
 	}
 
 	if len(apps) == 0 {
-		return "no " + part + ": Spark has not started its application yet"
+		return SparkApp{}, "no " + part + ": Spark has not started its application yet"
 	}
-	return readJSON(ctx, c, pod, part, strings.TrimSuffix(base+"/"+apps[0].ID+"/"+part, "/"), into)
+	return apps[0], ""
+}
+
+// Read decodes a part of the application, as ReadSpark does.
+func (a SparkApp) Read(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string, into any) (missing string) {
+	return readJSON(ctx, c, pod, part, sparkApps+"/"+a.ID+"/"+part, into)
 }
 
 // readJSON decodes one response of Spark's REST API. If there is no response, the result says why a part is missing.
