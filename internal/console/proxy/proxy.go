@@ -14,9 +14,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -84,6 +86,10 @@ func (p *proxy) open(w http.ResponseWriter, r *web.Request) error {
 	}
 
 	below := r.PathValue("rest")
+	if session.Foreign(r.Request) || r.URL.Query().Has(web.Linked) { // another site does not choose a page of the UI
+		below, r.URL.RawQuery = "", ""
+	}
+
 	if below == "" && identity.IsDriver(&pod) {
 		below = "jobs/" // where the UI would redirect to
 	}
@@ -128,6 +134,30 @@ func (p *proxy) find(r *http.Request) (*ticket, string) {
 	return t, rest
 }
 
+// endings are the words in the paths of a UI that end something: a stage or a job of Spark, an application of a master,
+// an engine of Kyuubi.
+var endings = map[string]bool{"kill": true, "stop": true, "gracefulstop": true}
+
+// ends reports whether a path of a UI may end something. Spark ends a job for GET too, and for each path below
+// /jobs/job/kill. A server behind the console may decode the path again, and ignores what follows a semicolon.
+func ends(at string) bool {
+	for {
+		decoded, err := url.PathUnescape(at)
+		if err != nil {
+			return true
+		}
+
+		if decoded == at {
+			break
+		}
+
+		at = decoded
+	}
+
+	words := strings.FieldsFunc(strings.ToLower(at), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.ContainsFunc(words, func(word string) bool { return endings[word] })
+}
+
 // serve answers a request for the UI of a ticket.
 func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	// A page of the console must never run a script of the UI, although it has the console's address.
@@ -150,6 +180,14 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	if t == nil {
 		p.fail(w, r, &web.Problem{
 			Status: http.StatusNotFound, Title: "This page has expired", Why: "The Spark UI belongs to a session of the console that has ended.", Do: "Open it again from the page of the application.",
+		})
+		return
+	}
+
+	if ends(rest) {
+		p.fail(w, r, &web.Problem{
+			Status: http.StatusForbidden, Title: "The console ends no job", Why: "The console shows the Spark UI, and changes nothing in it.",
+			Do: "Suspend or delete the application on its page. To end a job or a stage, open the UI with kubectl port-forward.",
 		})
 		return
 	}

@@ -474,6 +474,75 @@ func TestAnswerEndsWithTheSession(t *testing.T) {
 	}
 }
 
+// TestNothingEnds follows links that end a job, a stage, an application or an engine, in many spellings. A driver must
+// not receive them, although Spark ends a job also for GET, and for each path below /jobs/job/kill.
+func TestNothingEnds(t *testing.T) {
+	w, s := scene.New(t), serve(t)
+
+	var (
+		mu   sync.Mutex
+		seen []string
+	)
+	ui := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+
+		seen = append(seen, r.Method+" "+r.RequestURI)
+	})
+	runs(t, w, "pi-driver", identity.RoleDriver, ui)
+	runs(t, w, "pi-master", identity.RoleMaster, ui)
+
+	token := account(w, "ann", "pods", "pods/proxy")
+	paths := []string{
+		"/jobs/job/kill/?id=0", "/stages/stage/kill/?id=0&terminate=true", "/jobs/job/kill?id=0", "/jobs/job/kill/x/y?id=0",
+		"/app/kill/?id=app-1&terminate=true", "/driver/kill/?id=driver-1", "/workers/kill/?host=a", "/kyuubi/stop",
+		"/kyuubi/gracefulstop", "/proxy/app-1/jobs/job/kill/?id=0", "/team/pi/jobs/job/kill/?id=0", "/Jobs/Job/KILL/?id=0",
+		"/jobs/job/%6bill/?id=0", "/jobs/job/%256bill/?id=0", "/jobs/job/%25256bill/?id=0", "/jobs%2fjob%2fkill%2f?id=0",
+		"/jobs/job%5ckill/?id=0", "//jobs//job//kill//?id=0", "/jobs/./job/x/../kill/?id=0",
+		"/jobs/job/kill/../kill/?id=0", "/jobs/job/x%2f..%2fkill?id=0", "/jobs/job/kill/.?id=0",
+		"/jobs/job/kill;a=b/?id=0", "/jobs;a/job;b/kill;c?id=0", "/jobs/job/kill%3bx/?id=0",
+		"/jobs/job/kill%00/?id=0", "/jobs/job/kill%20?id=0", "/jobs/job/%6bill%25zz?id=0",
+	}
+
+	for _, pod := range []string{"pi-driver", "pi-master"} {
+		opened, _, _ := s.get(http.MethodGet, "/ui/"+w.Namespace+"/"+pod+"/environment/", token)
+		ticket := strings.TrimSuffix(opened.Header.Get("Location"), "/environment/")
+
+		for _, before := range []string{ticket, "/ui/" + w.Namespace + "/" + pod} {
+			for _, path := range paths {
+				for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+					at := before + path
+					for range 5 { // as a browser follows redirects
+						response, _, _ := s.get(method, at, token)
+						if at = response.Header.Get("Location"); at == "" {
+							break
+						}
+					}
+				}
+			}
+		}
+	}
+
+	// A link of another site leads to the first page.
+	link := "/ui/" + w.Namespace + "/pi-driver/executors/heapHistogram/?executorId=1"
+	bounced, _, _ := s.get(http.MethodGet, link, token, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
+	_, again, _ := strings.Cut(bounced.Header.Get("Refresh"), "url=")
+
+	for _, from := range [][]string{{again, "same-origin", "navigate"}, {link, "cross-site", "no-cors"}} {
+		response, _, _ := s.get(http.MethodGet, from[0], token, "Sec-Fetch-Site", from[1], "Sec-Fetch-Mode", from[2])
+		if at := response.Header.Get("Location"); !strings.HasSuffix(at, "/jobs/") {
+			t.Errorf("%v leads to %d %q", from, response.StatusCode, at)
+		}
+	}
+
+	mu.Lock()
+	defer mu.Unlock()
+
+	if len(seen) > 0 {
+		t.Errorf("the driver has received %d requests: %q", len(seen), seen)
+	}
+}
+
 func bearer(token string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/", nil) //nolint:noctx // is not sent
 	r.Header.Set("Authorization", "Bearer "+token)

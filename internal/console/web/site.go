@@ -196,17 +196,20 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
+// Linked is the parameter of an address to which a page of another site has led.
+const Linked = "linked"
+
 // bounce answers a link of another site, with which the browser sends no cookie, because the cookie is strict. The page
-// leads to itself, and the browser sends the cookie then. The parameter linked prevents a circle.
+// leads to itself, and the browser sends the cookie then. The parameter Linked prevents a circle.
 func (s *Site) bounce(w http.ResponseWriter, r *http.Request) bool {
 	address := *r.URL
 
 	query := address.Query()
-	if r.Header.Get("Sec-Fetch-Mode") != "navigate" || query.Has("linked") || strings.HasPrefix(r.URL.Path, "/spark/") || r.URL.Path == "/open" || r.URL.Path == "/sign-in" {
+	if r.Header.Get("Sec-Fetch-Mode") != "navigate" || query.Has(Linked) || strings.HasPrefix(r.URL.Path, "/spark/") || r.URL.Path == "/open" || r.URL.Path == "/sign-in" {
 		return false
 	}
 
-	query.Set("linked", "")
+	query.Set(Linked, "")
 	address.RawQuery = query.Encode()
 	w.Header().Set("Refresh", "0; url="+local(address.RequestURI()))
 	return true
