@@ -233,11 +233,7 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{- define "spark-operator.memoryLimit" -}}
 {{- $given := dig "limits" "memory" "" .Values.controller.resources -}}
 {{- $limit := ternary (printf "%d" (int64 $given)) (toString $given) (or (kindIs "float64" $given) (kindIs "int64" $given) (kindIs "int" $given)) -}}
-{{- $factors := dict "" 1.0 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 -}}
-{{- if regexMatch "^[0-9]+([.][0-9]+)?([kMGT]|[KMGT]i)?$" $limit -}}
-{{- $number := regexFind "^[0-9]+([.][0-9]+)?" $limit -}}
-{{- mulf (float64 $number) (get $factors (trimPrefix $number $limit)) 0.9 | int64 -}}
-{{- end -}}
+{{- with include "spark-operator.bytes" $limit | float64 }}{{ mulf . 0.9 | int64 }}{{ end -}}
 {{- end -}}
 
 {{/* The environment of Go's runtime in the controller, as a JSON list. Empty values are omitted, and so are variables that

@@ -343,39 +343,9 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestInvalidPolicies checks that a fault of a policy names the path of the setting and what to do.
-func TestInvalidPolicies(t *testing.T) {
+// TestContradictionsNeedCommonNamespaces checks that a set may require what a set for other namespaces denies.
+func TestContradictionsNeedCommonNamespaces(t *testing.T) {
 	t.Parallel()
-
-	for text, want := range map[string]string{
-		`rules: [{}]`:                                         `policy.rules[0].name: Required value`,
-		`rules: [{name: a}, {name: a}]`:                       `policy.rules[1].name: Duplicate value: "a"`,
-		`rules: [{name: a, selector: "a in b"}]`:              `policy.rules[0].selector: Invalid value`,
-		`rules: [{name: a, level: strict}]`:                   `policy.rules[0].level: Unsupported value: "strict": supported values: "open", "baseline", "restricted"`,
-		`rules: [{name: a, podSecurity: privileged}]`:         `policy.rules[0].podSecurity: Unsupported value`,
-		`rules: [{name: a, images: {allowed: ["regexp:("]}}]`: `policy.rules[0].images.allowed[0]: Invalid value: "regexp:(": error parsing regexp`,
-		`rules: [{name: a, images: {allowed: []}}]`:           `policy.rules[0].images.allowed: Invalid value: []: is empty: no pod could be created; list patterns, or leave images out to allow all`,
-		`rules: [{name: a, serviceAccounts: {}}]`:             `policy.rules[0].serviceAccounts.allowed: Invalid value: []: is empty`,
-		`rules: [{name: a, tolerations: {allowed: [""]}}]`:    `policy.rules[0].tolerations.allowed[0]: Invalid value: "": is empty`,
-		`rules: [{name: a, limits: {cores: 0, memory: -1, executors: -1}}]`: `policy.rules[0].limits.cores: Invalid value: "0": must be more than 0, ` +
-			`policy.rules[0].limits.memory: Invalid value: "-1": must be more than 0, policy.rules[0].limits.executors: Invalid value: -1: must not be negative`,
-		`rules: [{name: a, labels: {required: {"a b": "*"}}}]`: `policy.rules[0].labels.required[a b]: Invalid value: "a b"`,
-		`rules: [{name: a, sparkConf: {denied: ["spark.a.*"], required: {spark.a.b: "*"}}}]`: `policy.rules[0].sparkConf.required[spark.a.b]: Invalid value: "spark.a.b": ` +
-			`rules[0].sparkConf.denied denies this required key, so no application could run; change sparkConf.required or sparkConf.denied`,
-		`rules: [{name: a, sparkConf: {denied: [spark.a]}}, {name: b, selector: "x=y", sparkConf: {required: {spark.a: "*"}}}]`: `policy.rules[1].sparkConf.required[spark.a]: Invalid value`,
-		`rules: [{name: a, ingress: {annotations: {allowed: [nginx.ingress.kubernetes.io/server-snippet]}}}]`: `policy.rules[0].ingress.annotations.allowed[0]: Invalid value: ` +
-			`"nginx.ingress.kubernetes.io/server-snippet": is a snippet annotation, which the policy denies; set policy.allowSnippetAnnotations: true, or remove the pattern`,
-	} {
-		var p Policy
-		if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
-			t.Fatalf("%v in %s", err, text)
-		}
-
-		err := p.Prepare(field.NewPath("policy")).ToAggregate()
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s:\n got %v\nwant %s", text, err, want)
-		}
-	}
 
 	prepared(t, `rules: [{name: a, selector: "x=y", sparkConf: {denied: [spark.a]}}, {name: b, selector: "x=z", sparkConf: {required: {spark.a: "*"}}}]`)
 }

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	kyaml "sigs.k8s.io/yaml"
 
@@ -20,38 +22,126 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/settings/platformdefaults"
 )
 
-// TestBadPlatformSettingsAreRejected checks that the chart rejects defaults and rules with which the operator would not
-// start, and names the path. Each of them must indeed be invalid for the operator.
+// TestBadPlatformSettingsAreRejected checks that the chart rejects every setting of defaults, policy and logs with which
+// the operator would not start, and names the entry and the field. Each of them must indeed be invalid for the
+// operator.
 func TestBadPlatformSettingsAreRejected(t *testing.T) {
-	for _, test := range []struct{ values, want string }{
-		{"defaults: [{namespaceSelector: 'a in b'}]", "/defaults/0/namespaceSelector"},
-		{"defaults: [{sparkConf: {spark.a: b}}, {sparkConf: {executor.memory: 1g}}]", "/defaults/1/sparkConf"},
-		{"defaults: [{images: {'4': spark}}]", "/defaults/0/images"},
-		{"defaults: [{name: No Name}]", "/defaults/0/name"},
-		{"defaults: [{historyServer: history.example.com}]", "/defaults/0/historyServer"},
-		{"defaults: [{imagePullSecrets: ['A b']}]", "/defaults/0/imagePullSecrets/0"},
-		{"defaults: [{timeToLiveSeconds: -1}]", "/defaults/0/timeToLiveSeconds"},
-		{"defaults: [{name: a}, {name: a}]", `defaults[1].name: "a" names two entries`},
-		{"defaults: [{sparkConf: {spark.master: k8s}}]", "defaults[0]: spark.master cannot have a default"},
-		{"defaults: [{sparkDefaults: \"spark.a  b\\nspark.app.name  mine\\n\"}]", "defaults[0]: spark.app.name cannot have a default"},
-		{"policy: {rules: [{level: baseline}]}", "/policy/rules/0"},
-		{"policy: {rules: [{name: a, level: strict}]}", "/policy/rules/0/level"},
-		{"policy: {rules: [{name: a, selector: 'tier in tenant'}]}", "/policy/rules/0/selector"},
-		{"policy: {rules: [{name: a, images: {allowed: ['']}}]}", "/policy/rules/0/images/allowed/0"},
-		{"policy: {rules: [{name: a, images: {allowed: []}}]}", "policy.rules[0].images.allowed is empty"},
-		{"policy: {rules: [{name: a, limits: {cores: many}}]}", "/policy/rules/0/limits/cores"},
-		{"policy: {rules: [{name: a, limits: {memory: 0}}]}", "policy.rules[0].limits.memory must be more than 0"},
-		{"policy: {rules: [{name: a, limits: {executors: -1}}]}", "/policy/rules/0/limits/executors"},
-		{"policy: {rules: [{name: a}, {name: a}]}", `policy.rules[1].name: "a" names two sets`},
-		{"policy: {rules: [{name: a, imagess: {allowed: [b]}}]}", "imagess"},
+	text, err := os.ReadFile("../../../internal/settings/testdata/refused.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var sections map[string][]struct{ Setting, Error string }
+	if err := kyaml.UnmarshalStrict(text, &sections); err != nil {
+		t.Fatal(err)
+	}
+
+	fields := regexp.MustCompile(`^\w+(?:\.rules)?\[(\d+)\](?:\.(\w+))?`)
+	for section, settings := range sections {
+		for _, s := range settings {
+			values := section + ": " + s.Setting
+
+			_, fault := config.Parse([]byte("apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\n" + values))
+			if fault == nil {
+				t.Errorf("%s: the operator accepts it", values)
+				continue
+			}
+
+			at := fields.FindStringSubmatch(strings.TrimPrefix(fault.Error(), "["))
+			if at == nil {
+				t.Fatalf("%s: no path in %v", values, fault)
+			}
+
+			_, err := render(t, install{values: values})
+			if err == nil || !strings.Contains(err.Error(), at[2]) || !strings.Contains(err.Error(), "/"+at[1]) && !strings.Contains(err.Error(), "["+at[1]+"]") {
+				t.Errorf("%s: %v, want the path of %v", values, err, fault)
+			}
+		}
+	}
+
+	for _, values := range []string{
+		"defaults: [{sparkConf: {spark.a: '" + strings.Repeat("x", 64<<10) + "'}}]",
+		"defaults: [" + strings.Repeat("{},", 101) + "]", "logs: [" + strings.Repeat("{},", 101) + "]",
+		"{historyServer: {enable: true, logDirectory: s3a://a, sparkConf: {spark.eventLog.dir: s3a://b}}}",
+		"policy: {rules: [{name: a, imagess: {allowed: [b]}}]}", "defaults: [{driver: {securityContext: {runAsUzer: 1}}}]",
+		"defaults: [{driver: {env: [{nme: X}]}}]",
 	} {
-		if _, err := render(t, install{values: test.values}); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %q", test.values, err, test.want)
+		if _, err := render(t, install{values: values}); err == nil {
+			t.Errorf("%.100s: the chart accepts it", values)
+		}
+	}
+}
+
+// TestGoodPlatformSettingsAreAccepted checks settings that look like those that are rejected.
+func TestGoodPlatformSettingsAreAccepted(t *testing.T) {
+	c := configOf(t, mustRender(t, install{values: `
+defaults:
+  - namespaceSelector: "tier in (a, b),!c, d notin (e) ,f=,1>2"
+    sparkDefaults: |
+      # spark.master is the operator's
+      spark.driver.extraJavaOptions -Da=1 \
+        spark.master=2
+      spark.a=1
+      spark.b : \u0041
+    sparkConf: {spark.a: "1"}
+    historyServer: http://[::1]:18080/a%20b/
+    driver:
+      labels: {example.com/team: a, spark-role-of: b}
+      annotations: {Example.com/Team: "any text"}
+      tolerations: [{operator: Exists}, {key: a, value: b, effect: NoExecute, tolerationSeconds: 3}, {key: c, tolerationSeconds: null}]
+      securityContext: {runAsNonRoot: false, runAsUser: 0, privileged: true}
+      env: [{name: .a-b, value: ""}, {name: POD, value: "", valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
+policy:
+  rules:
+    - name: all
+      sparkConf: {denied: ["spark.a.?", "regexp:spark\\.(b|c)"], required: {spark.a: "*"}}
+      limits: {cores: 0.5, memory: 1e3, hard: {requests.nvidia.com/gpu: 0, limits.ephemeral-storage: 1Ti, hugepages-2Mi: 1Gi}}
+      ingress: {annotations: {allowed: ["nginx.ingress.kubernetes.io/*", "*-snippet"]}}
+    - {name: some, selector: a=b, limits: null, ingress: null, sparkConf: {denied: [spark.d]}}
+    - {name: others, selector: a!=b, sparkConf: {required: {spark.d: "*"}}}
+logs:
+  - {store: "azblob://logs/a?c=d", retention: 90m, streamInterval: 5m, wait: 60s, maxBytes: 64Mi, executorMaxBytes: "1024", maxExecutors: 1000}
+  - {maxExecutors: 100, wait: 500ms}
+`}))
+	if len(c.Defaults) != 1 || len(c.Policy.Rules) != 3 || len(c.Logs) != 2 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestSelectorsAreThoseOfTheOperator checks that the schema accepts a selector if and only if the operator does.
+func TestSelectorsAreThoseOfTheOperator(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(chartDir, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var schema struct {
+		Definitions map[string]struct{ Pattern string } `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+
+	pattern := regexp.MustCompile(schema.Definitions["selector"].Pattern)
+	parts := []string{"a", "a.b/c", "1", " ", "=", "==", "!=", "!", "in", "notin", "(", ")", "b,c", ",", ">", "-", strings.Repeat("x", 64)}
+
+	var all func(selector string, length int)
+	all = func(selector string, length int) {
+		parsed, err := labels.Parse(selector)
+		if valid := err == nil && (selector == "" || !parsed.Empty()); valid != pattern.MatchString(selector) {
+			t.Errorf("%q: the operator: %v, the chart accepts it: %t", selector, err, !valid)
 		}
 
-		if c, err := config.Parse([]byte("apiVersion: config.sparkoperator.dev/v1alpha1\nkind: Configuration\n" + test.values)); err == nil {
-			t.Errorf("%s: the operator accepts it: %+v %+v", test.values, c.Defaults, c.Policy)
+		for _, part := range parts {
+			if length > 0 {
+				all(selector+part, length-1)
+			}
 		}
+	}
+	all("", 4)
+
+	for _, set := range []string{"a in (", "a notin (", "x=y,a in ("} {
+		all(set, 3)
 	}
 }
 
