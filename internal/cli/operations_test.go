@@ -575,6 +575,11 @@ func (u *user) tops() {
 	u.does(exit.OK, "JVM 0s, executor's JVM 5s, first task 2s", "status", "busy", "--server", times)
 	u.does(exit.OK, `"firstTask": "2020-01-01T00:00:17.2Z"`, "status", "busy", "--server", times, "-o", "json")
 
+	logged := u.front(map[string]string{"/pods/busy-driver/log": "2020-01-01T00:00:10.1Z INFO SparkContext: Running Spark version 4.1.4\n" +
+		"2020-01-01T00:00:15.1Z INFO Registered executor NettyRpcEndpointRef(spark-client://Executor) (10.0.0.1:1) with ID 1\n" +
+		"2020-01-01T00:00:17.2Z INFO TaskSetManager: Starting task 0.0 in stage 0.0 (TID 0) (10.0.0.1,executor 1)\n"})
+	u.does(exit.OK, "JVM 0s, executor's JVM 5s, first task 2s", "status", "busy", "--server", logged)
+
 	if silent := u.does(exit.OK, "start:", "status", "busy"); strings.Contains(silent.out, "JVM") {
 		u.t.Errorf("times of Spark without its answer:\n%s", silent.out)
 	}

@@ -37,6 +37,7 @@ type LogOptions struct {
 	Since    time.Duration // only newer lines; 0 means all
 	Tail     int64         // only the last lines; negative means all
 	Limit    int64         // the largest number of bytes of each log; 0 means all
+	Times    bool          // each line begins with the time at which the node received it
 	// Waiting, if not nil, is called with each new state of the object while Logs waits for the next log.
 	Waiting func(*Summary)
 	// Kept, if not nil, writes the selected logs of pods that are gone, except those whose UIDs it gets. It adds the
@@ -250,7 +251,7 @@ func (c *Client) PodLog(ctx context.Context, pod *corev1.Pod, o LogOptions, out 
 
 // stream writes the log of a pod, each line with a prefix. Longer lines than maxLine become several lines.
 func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, prefix string, out io.Writer) error {
-	options := &corev1.PodLogOptions{Container: containerOf(pod), Follow: o.Follow, Previous: o.Previous}
+	options := &corev1.PodLogOptions{Container: containerOf(pod), Follow: o.Follow, Previous: o.Previous, Timestamps: o.Times}
 	if o.Since > 0 {
 		options.SinceSeconds = new(max(int64(o.Since.Seconds()), 1))
 	}

@@ -137,7 +137,7 @@ func Summarize(object client.Object) Summary {
 	ready := meta.FindStatusCondition(s.Conditions, dialect.ConditionReady)
 
 	s.Held = ready != nil && ready.ObservedGeneration == object.GetGeneration() &&
-		(waitsForQuota(ready.Reason) || slices.Contains([]string{apache.ReasonSuspendHeld, dialect.ReasonOtherOperator}, ready.Reason))
+		(lifecycle.IsQuotaWait(ready.Reason) || slices.Contains([]string{apache.ReasonSuspendHeld, dialect.ReasonOtherOperator}, ready.Reason))
 	if lifecycle.RestartRequested(restartDone(object), lifecycle.RestartRequest(object.GetAnnotations())) {
 		s.Observed = false
 	}
@@ -148,11 +148,7 @@ func Summarize(object client.Object) Summary {
 }
 
 // Queued reports whether the operator creates no pods until a queue admits them.
-func (s *Summary) Queued() bool { return waitsForQuota(s.Reason) }
-
-func waitsForQuota(reason string) bool {
-	return slices.Contains([]string{lifecycle.ReasonQuotaPending, lifecycle.ReasonQuotaRequestFailed, lifecycle.ReasonFlavorUnreadable}, reason)
-}
+func (s *Summary) Queued() bool { return lifecycle.IsQuotaWait(s.Reason) }
 
 // OperatorStatus returns the operator's part of the status of an application or a Connect server, or nil.
 func OperatorStatus(object client.Object) *statusv1.OperatorStatus {

@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/selection"
+	"github.com/sparkoperator/spark-operator/internal/cli/startup"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
@@ -71,7 +72,7 @@ type watcher struct {
 	events   []corev1.Event
 	versions []string // of the object and of its pods
 	logs     map[int32]string
-	spark    *screen.SparkStart // of the driver pod sparkPod
+	spark    *startup.Times // of the driver pod sparkPod
 	sparkPod types.UID
 }
 
@@ -127,6 +128,20 @@ func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 	report := screen.NewReport(time.Now(), w.object, pods, w.events)
 	report.SparkStart = w.sparkStart(ctx, &report, pods)
 	return &report, nil
+}
+
+// sparkStart returns when Spark reached the steps of its start, or nil if that is unknown. It reads until the first
+// task is known, and then once for each attempt.
+func (w *watcher) sparkStart(ctx context.Context, r *screen.Report, pods []corev1.Pod) *startup.Times {
+	driver := startup.Driver(&r.Summary, pods)
+	if driver == nil {
+		return nil
+	}
+
+	if w.spark == nil || w.spark.FirstTask.IsZero() || w.sparkPod != driver.UID {
+		w.spark, w.sparkPod = startup.Read(ctx, w.Client, driver), driver.UID
+	}
+	return w.spark
 }
 
 // printStates prints a line for each state of an object until the object has ended.

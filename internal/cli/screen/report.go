@@ -13,6 +13,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/startup"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
@@ -25,19 +26,11 @@ type Report struct {
 	kube.Summary
 	DurationSeconds int64          `json:"durationSeconds"` // of the current or last attempt
 	TotalSeconds    int64          `json:"totalSeconds"`    // from the creation to the last end, or until now
-	SparkStart      *SparkStart    `json:"sparkStart,omitempty"`
+	SparkStart      *startup.Times `json:"sparkStart,omitempty"`
 	Requested       *Requested     `json:"requested,omitempty"`
 	Pods            []Pod          `json:"pods,omitempty"`
 	Events          []corev1.Event `json:"events,omitempty"`
 	Explanation     []Line         `json:"explanation,omitempty"` // of the verb explain
-}
-
-// SparkStart tells when Spark reached the steps of a start that pods do not show. Spark's REST API has these times
-// while the driver runs. A zero time is unknown or still to come.
-type SparkStart struct {
-	ContextBegan       time.Time `json:"contextBegan,omitzero"`       // the JVM runs and Spark begins
-	ExecutorRegistered time.Time `json:"executorRegistered,omitzero"` // the first one
-	FirstTask          time.Time `json:"firstTask,omitzero"`
 }
 
 // Requested is the sum of the resources that the pods of an object request, without pods that have ended.

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
@@ -26,7 +24,7 @@ type Stage struct {
 	Active   int    `json:"numActiveTasks"`
 	Complete int    `json:"numCompleteTasks"`
 	Failed   int    `json:"numFailedTasks"`
-	// Submitted and Completed are times that SparkTime reads; empty if the stage has not begun or not ended.
+	// Submitted and Completed are times that podproxy.Time reads; empty if the stage has not begun or not ended.
 	Submitted string `json:"submissionTime"`
 	Completed string `json:"completionTime"`
 	// The following are bytes.
@@ -37,18 +35,9 @@ type Stage struct {
 	Failure      string `json:"failureReason"`
 }
 
-// sparkTime is the format of times in Spark's REST API (org.apache.spark.status.api.v1.JacksonMessageWriter).
-const sparkTime = "2006-01-02T15:04:05.000GMT"
-
-// SparkTime returns a time of Spark's REST API, or the zero time if the text is none.
-func SparkTime(text string) time.Time {
-	at, _ := time.Parse(sparkTime, text)
-	return at
-}
-
 // Duration returns how long the stage has run until the given time; 0 before its begin.
 func (s *Stage) Duration(now time.Time) time.Duration {
-	from, to := SparkTime(s.Submitted), SparkTime(s.Completed)
+	from, to := podproxy.Time(s.Submitted), podproxy.Time(s.Completed)
 	if to.IsZero() {
 		to = now
 	}
@@ -62,65 +51,8 @@ func (s *Stage) Duration(now time.Time) time.Duration {
 // ReadStages returns the stages of the application that runs in a driver pod. If Spark's REST API does not answer, the
 // second result says why there are no stages.
 func ReadStages(ctx context.Context, c *kube.Client, pod *corev1.Pod) (stages []Stage, missing string) {
-	missing = ReadSpark(ctx, c, pod, "stages", &stages)
+	missing = podproxy.ReadPart(ctx, c, pod, "stages", &stages)
 	return stages, missing
-}
-
-// ReadSpark decodes what Spark's REST API answers about a part of the application that runs in a driver pod, such as
-// stages or jobs. If there is no answer, the result says why the part is missing.
-func ReadSpark(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string, into any) (missing string) {
-	app, missing := ReadSparkApp(ctx, c, pod, part)
-	if missing != "" {
-		return missing
-	}
-	return app.Read(ctx, c, pod, part, into)
-}
-
-// sparkApps is the path of the applications in Spark's REST API.
-const sparkApps = "/api/v1/applications"
-
-// SparkApp is an application in Spark's REST API (org.apache.spark.status.api.v1.ApplicationInfo).
-type SparkApp struct {
-	ID       string `json:"id"`
-	Attempts []struct {
-		Started string `json:"startTime"` // SparkTime reads it
-	} `json:"attempts"`
-}
-
-// ReadSparkApp reads the application that runs in a driver pod. If there is no answer, the second result says why the
-// part that is wanted is missing.
-func ReadSparkApp(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string) (app SparkApp, missing string) {
-	var apps []SparkApp
-	if missing := readJSON(ctx, c, pod, part, sparkApps, &apps); missing != "" {
-		return SparkApp{}, missing
-	}
-
-	if len(apps) == 0 {
-		return SparkApp{}, "no " + part + ": Spark has not started its application yet"
-	}
-	return apps[0], ""
-}
-
-// Read decodes a part of the application, as ReadSpark does.
-func (a SparkApp) Read(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string, into any) (missing string) {
-	return readJSON(ctx, c, pod, part, sparkApps+"/"+a.ID+"/"+part, into)
-}
-
-// readJSON decodes one response of Spark's REST API. If there is no response, the result says why a part is missing.
-func readJSON(ctx context.Context, c *kube.Client, pod *corev1.Pod, part, path string, into any) (missing string) {
-	text, err := podproxy.Read(ctx, c, pod, podproxy.UIPort(pod), path)
-	switch {
-	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("no %s: %v", part, c.Explain(err))
-	case err != nil:
-		return "no " + part + ": Spark's REST API does not answer through the API server; the driver may be starting, its web UI may be off " +
-			"(spark.ui.enabled), or a NetworkPolicy may close its port"
-	}
-
-	if err := utiljson.Unmarshal(text, into); err != nil {
-		return fmt.Sprintf("no %s: the answer of Spark's REST API cannot be read: %v", part, err)
-	}
-	return ""
 }
 
 // maxStages is the largest number of active stages that are shown.

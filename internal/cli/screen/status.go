@@ -7,11 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/sparkoperator/spark-operator/api/bounds"
-	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/startup"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -172,55 +170,20 @@ func (v View) heading(r *Report) string {
 	}
 
 	if r.Result != kube.Failed { // the screen of a failure needs the line for the log
-		field("start", start(r.Start, r.SparkStart))
+		field("start", start(r))
 	}
 
 	field("used", v.used(r))
 	return b.String()
 }
 
-// start returns how long the parts of the start of an attempt took: until the driver got a node, its container started,
-// and it asked for executors, and likewise for the first executor. If Spark's own times are known, they divide the
-// parts of the JVMs further, until the first task. Times of pods are whole seconds, so a part may seem to end before it
-// begins.
-func start(s *statusv1.OperatorStart, spark *SparkStart) string {
-	if s == nil {
-		return ""
-	}
-
-	if spark == nil {
-		spark = &SparkStart{}
-	}
-
+// start returns how long the parts of the start of an attempt took.
+func start(r *Report) string {
 	var parts []string
-
-	last := timeOf(s.DriverCreated)
-	for _, step := range []struct {
-		what string
-		at   time.Time
-	}{
-		{"driver's node", timeOf(s.DriverScheduled)}, {"volumes and image", timeOf(s.DriverStarted)}, {"JVM", spark.ContextBegan},
-		{"SparkContext", timeOf(s.ExecutorCreated)}, {"executor's node", timeOf(s.ExecutorScheduled)}, {"volumes and image", timeOf(s.ExecutorStarted)},
-		{"executor's JVM", spark.ExecutorRegistered}, {"first task", spark.FirstTask},
-	} {
-		if step.at.IsZero() {
-			continue
-		}
-
-		if !last.IsZero() {
-			parts = append(parts, step.what+" "+Short(max(step.at.Sub(last), 0)))
-		}
-
-		last = step.at
+	for _, step := range startup.Steps(&r.Summary, r.SparkStart) {
+		parts = append(parts, step.Name+" "+Short(step.Duration()))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func timeOf(at *metav1.Time) time.Time {
-	if at == nil {
-		return time.Time{}
-	}
-	return at.Time
 }
 
 // used returns what the pods have requested so far, multiplied by time, and how long the attempts have waited.

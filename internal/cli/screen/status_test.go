@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -218,7 +217,7 @@ func TestShapesAreDocumented(t *testing.T) {
 	}
 }
 
-// fields returns the JSON names of the fields of a struct and of the structs of this package in it.
+// fields returns the JSON names of the fields of a struct and of the structs of sparkctl in it.
 func fields(of reflect.Type) (names []string) {
 	for field := range of.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -235,37 +234,9 @@ func fields(of reflect.Type) (names []string) {
 			names = append(names, name)
 		}
 
-		if inner.Kind() == reflect.Struct && (name == "" || strings.Contains(inner.PkgPath(), "cli/screen")) {
+		if inner.Kind() == reflect.Struct && (name == "" || (strings.Contains(inner.PkgPath(), "cli/screen") || strings.Contains(inner.PkgPath(), "cli/startup"))) {
 			names = append(names, fields(inner)...)
 		}
 	}
 	return names
-}
-
-// TestStartHasTheTimesOfSpark checks the parts of a start with and without the times that Spark's REST API has.
-func TestStartHasTheTimesOfSpark(t *testing.T) {
-	at := func(seconds float64) time.Time { return now.Add(time.Duration(seconds * float64(time.Second))) }
-	pods := func(seconds float64) *metav1.Time { return &metav1.Time{Time: at(seconds)} }
-	whole := &statusv1.OperatorStart{DriverCreated: pods(0), DriverScheduled: pods(0), DriverStarted: pods(1), ExecutorCreated: pods(8),
-		ExecutorScheduled: pods(8), ExecutorStarted: pods(9)}
-
-	for name, test := range map[string]struct {
-		start *statusv1.OperatorStart
-		spark *SparkStart
-		want  string
-	}{
-		"nothing": {},
-		"pods only": {whole, nil,
-			"driver's node 0s, volumes and image 1s, SparkContext 7s, executor's node 0s, volumes and image 1s"},
-		"all": {whole, &SparkStart{at(4.2), at(14.3), at(14.9)},
-			"driver's node 0s, volumes and image 1s, JVM 3s, SparkContext 3s, executor's node 0s, volumes and image 1s, executor's JVM 5s, first task 0s"},
-		"no executor yet": {&statusv1.OperatorStart{DriverCreated: pods(0), DriverStarted: pods(3)}, &SparkStart{ContextBegan: at(6)},
-			"volumes and image 3s, JVM 3s"},
-		"an executor that the pod's rounded time makes earlier": {whole, &SparkStart{at(4), at(8.9), at(10)},
-			"driver's node 0s, volumes and image 1s, JVM 3s, SparkContext 4s, executor's node 0s, volumes and image 1s, executor's JVM 0s, first task 1s"},
-	} {
-		if diff := cmp.Diff(test.want, start(test.start, test.spark)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
 }

@@ -76,7 +76,7 @@ var operation = regexp.MustCompile(`^SparkConnect_OperationTag_User_(.*)_Session
 func (s *subject) sessions() (found []model.Session, missing string) {
 	var jobs []job
 	if missing = s.notRunning(); missing == "" {
-		missing = screen.ReadSpark(s.ctx, s.Client, s.main(), "jobs", &jobs)
+		missing = podproxy.ReadPart(s.ctx, s.Client, s.main(), "jobs", &jobs)
 	}
 
 	if missing != "" {
@@ -97,7 +97,7 @@ func (s *subject) sessions() (found []model.Session, missing string) {
 			queries[m[2]] = map[string]bool{}
 		}
 
-		if began := screen.SparkTime(j.Submitted); found[at].Started.IsZero() || began.Before(found[at].Started) {
+		if began := podproxy.Time(j.Submitted); found[at].Started.IsZero() || began.Before(found[at].Started) {
 			found[at].Started = began
 		}
 

@@ -1,0 +1,144 @@
+package startup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/podproxy"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+)
+
+// maxLog is the number of bytes at the beginning of a log in which the steps of a start are searched, and patience the
+// longest time in which Spark's REST API answers. A NetworkPolicy may drop the requests.
+const (
+	maxLog   = 256 << 10
+	patience = 3 * time.Second
+)
+
+// Driver returns the driver pod of the start in a summary, or nil. The first task of a Connect server waits for a
+// client, so its start has no times of Spark.
+func Driver(s *kube.Summary, pods []corev1.Pod) *corev1.Pod {
+	if s.Start == nil || s.Start.DriverStarted == nil {
+		return nil
+	}
+
+	i := slices.IndexFunc(pods, func(p corev1.Pod) bool {
+		return p.Labels[identity.RoleLabel] == identity.RoleDriver && identity.Attempt(&p) == s.Start.Attempt
+	})
+	if i < 0 {
+		return nil
+	}
+	return &pods[i]
+}
+
+// Read returns when Spark reached the steps of the start of a driver, or nil if that is unknown. The log of the driver
+// is there until the pod is deleted. If its level hides a step, Spark's REST API has it while the driver runs.
+func Read(ctx context.Context, c *kube.Client, driver *corev1.Pod) *Times {
+	var l log
+	if err := c.PodLog(ctx, driver, kube.LogOptions{Tail: -1, Limit: maxLog, Times: true}, &l); err != nil && !errors.Is(err, errComplete) {
+		l.Times = Times{} // there is no log, or it broke off
+	}
+
+	t := l.Times
+	if t.FirstTask.IsZero() && driver.Status.Phase == corev1.PodRunning {
+		rest := readREST(ctx, c, driver)
+		t = Times{first(t.ContextBegan, rest.ContextBegan), first(t.ExecutorRegistered, rest.ExecutorRegistered), rest.FirstTask}
+	}
+
+	if t == (Times{}) {
+		return nil
+	}
+	return &t
+}
+
+// first returns the first time that is not zero.
+func first(a, b time.Time) time.Time {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}
+
+// log finds the steps of a start in the lines of a driver's log, which begin with the time of the node.
+type log struct{ Times }
+
+// errComplete ends the reading of a log that has shown all steps.
+var errComplete = errors.New("all steps were found")
+
+// Write takes a line of the log. Entries of Spark contain these texts in all versions, also as JSON.
+func (l *log) Write(line []byte) (int, error) {
+	step := (*time.Time)(nil)
+	switch {
+	case bytes.Contains(line, []byte("Running Spark version ")):
+		step = &l.ContextBegan
+	case l.ContextBegan.IsZero(): // an output of the program before Spark
+	case bytes.Contains(line, []byte("Registered executor NettyRpcEndpointRef(")):
+		step = &l.ExecutorRegistered
+	case bytes.Contains(line, []byte("Starting task 0.0 in stage 0.0 ")):
+		step = &l.FirstTask
+	}
+
+	if step != nil && step.IsZero() {
+		text, _, _ := bytes.Cut(line, []byte(" "))
+		if at, err := time.Parse(time.RFC3339Nano, string(text)); err == nil {
+			*step = at.UTC()
+		}
+	}
+
+	if !l.FirstTask.IsZero() {
+		return len(line), errComplete
+	}
+	return len(line), nil
+}
+
+// executor and stage are what Spark's REST API answers about times (org.apache.spark.status.api.v1).
+type (
+	executor struct {
+		ID    string `json:"id"`
+		Added string `json:"addTime"`
+	}
+	stage struct {
+		ID       int    `json:"stageId"`
+		Launched string `json:"firstTaskLaunchedTime"`
+	}
+)
+
+// readREST reads the times from Spark's REST API. Spark forgets old executors and stages, so the first ones count only
+// if they have the first numbers.
+func readREST(ctx context.Context, c *kube.Client, driver *corev1.Pod) (t Times) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+
+	var (
+		executors []executor
+		stages    []stage
+	)
+
+	app, missing := podproxy.ReadApp(ctx, c, driver, "times")
+	if missing != "" || len(app.Attempts) == 0 {
+		return Times{}
+	}
+
+	t.ContextBegan = podproxy.Time(app.Attempts[0].Started)
+
+	if app.Read(ctx, c, driver, "allexecutors", &executors) == "" && slices.ContainsFunc(executors, func(e executor) bool { return e.ID == "1" }) {
+		for _, e := range executors {
+			if e.ID != "driver" {
+				t.ExecutorRegistered = earlier(t.ExecutorRegistered, podproxy.Time(e.Added))
+			}
+		}
+	}
+
+	if app.Read(ctx, c, driver, "stages", &stages) == "" && slices.ContainsFunc(stages, func(s stage) bool { return s.ID == 0 }) {
+		for _, s := range stages {
+			t.FirstTask = earlier(t.FirstTask, podproxy.Time(s.Launched))
+		}
+	}
+	return t
+}
