@@ -14,7 +14,9 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/cli/startup"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
@@ -141,7 +143,8 @@ func (p *pages) one(r *web.Request) (One, error) {
 		return One{Cluster: &cluster}, nil
 	}
 
-	application := model.ApplicationOf(s.object, s.pods, s.events, s.Now)
+	application, summary := model.ApplicationOf(s.object, s.pods, s.events, s.Now), kube.Summarize(s.object)
+	application.Start = startup.Steps(&summary, s.spark)
 	s.complete(&application.Object)
 	return One{Application: &application}, nil
 }

@@ -366,6 +366,69 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// TestStart reads the parts of a start from the log of the driver while it runs and after its end, and from Spark's
+// REST API if the log does not show them.
+func TestStart(t *testing.T) {
+	w, s := scene.New(t), serve(t)
+	node := kubelet.Start(t, "start-"+w.Namespace)
+
+	rest := http.NewServeMux()
+	rest.HandleFunc("/api/v1/applications", func(out http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(out, `[{"id":"a","attempts":[{"startTime":"2026-01-02T12:00:06.500GMT"}]}]`)
+	})
+	rest.HandleFunc("/api/v1/applications/a/stages", func(out http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(out, `[{"stageId":0,"firstTaskLaunchedTime":"2026-01-02T12:00:08.000GMT"}]`)
+	})
+
+	created := w.Application("pi", scene.WithDriver)
+	pod := driver(t, w, created, identity.RoleDriver, node.Name, rest)
+
+	began := metav1.NewTime(time.Date(2026, 1, 2, 12, 0, 1, 0, time.UTC))
+	run := w.Get("pi")
+	before := run.DeepCopy()
+	run.Status.Operator = started(12)
+	run.Status.Operator.Start = &statusv1.OperatorStart{Attempt: 1, DriverCreated: &began, DriverStarted: &began}
+
+	if err := w.API.Status().Patch(t.Context(), run, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+
+	all, less := account(w, "ann", "pods", "pods/log", "pods/proxy"), account(w, "less", "pods")
+	expect := func(what, token, want string) {
+		t.Helper()
+
+		var parts []string
+		for _, step := range data[detail.One](s, app+"/"+w.Namespace+"/pi", token).Application.Start {
+			parts = append(parts, step.Name+" "+step.Duration().String())
+		}
+
+		if got := strings.Join(parts, ", "); got != want {
+			t.Errorf("%s: the start is %s, want %s", what, got, want)
+		}
+	}
+
+	node.Log(pod.Name, "2026-01-02T12:00:05Z a program that logs no steps\n")
+	expect("REST", all, "volumes and image 0s, JVM 5.5s, first task 1.5s")
+	node.Log(pod.Name, "2026-01-02T12:00:06Z INFO SparkContext: Running Spark version 4.1.4\n")
+	expect("both", all, "volumes and image 0s, JVM 5s, first task 2s")
+	node.Log(pod.Name, "2026-01-02T12:00:06Z INFO SparkContext: Running Spark version 4.1.4\n2026-01-02T12:00:07Z INFO TaskSetManager: Starting task 0.0 in stage 0.0 (TID 0)\n")
+	expect("the log", all, "volumes and image 0s, JVM 5s, first task 1s")
+	expect("no rights", less, "volumes and image 0s")
+
+	if got := node.Queries(); !strings.Contains(got, "limitBytes=262144&timestamps=true") {
+		t.Errorf("the requests for the log are %s", got)
+	}
+
+	pod.Status.Phase = corev1.PodSucceeded
+	if err := w.API.Status().Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+
+	expect("after the end", all, "volumes and image 0s, JVM 5s, first task 1s")
+	node.Log(pod.Name, "nothing\n")
+	expect("after the end, without a log", all, "volumes and image 0s")
+}
+
 // TestManifest reads the manifest without secrets, and what the operator would create.
 func TestManifest(t *testing.T) {
 	w, s := scene.New(t), serve(t)

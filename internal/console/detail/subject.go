@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/online"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/startup"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -38,6 +39,7 @@ type subject struct {
 	pods     []corev1.Pod
 	events   []corev1.Event
 	used     map[string]screen.Used
+	spark    *startup.Times
 	actions  []model.Action
 	operator preview.Operator
 	missing  []string
@@ -48,7 +50,7 @@ type depth int
 
 const (
 	records    depth = iota // the object and its pods
-	everything              // also Events, the cause in the log, and used resources
+	everything              // also Events, the cause in the log, used resources, and the times of the start
 )
 
 // find returns the object that the path of a request names. An object that the user may not see is answered as one that
@@ -127,6 +129,11 @@ func (s *subject) readMore() {
 	unused := ""
 	if slices.ContainsFunc(s.pods, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning }) {
 		group.Go(func() { s.used, unused = screen.ReadUsage(s.ctx, s.Client, s.object) })
+	}
+
+	summary := kube.Summarize(s.object)
+	if driver := startup.Driver(&summary, s.pods); driver != nil {
+		group.Go(func() { s.spark = startup.Read(s.ctx, s.Client, driver) })
 	}
 
 	s.ReadCause(s.ctx, s.object)

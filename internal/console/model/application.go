@@ -12,6 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/startup"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -22,12 +23,15 @@ type Application struct {
 	Timeline  Timeline  `json:"timeline"`
 	Executors Executors `json:"executors"`
 	Usage     *Usage    `json:"usage,omitempty"`
+	// Start has the parts of the start of the current or last attempt.
+	Start []startup.Step `json:"start,omitempty"`
 }
 
-// ApplicationOf returns the page of an application at the given time.
+// ApplicationOf returns the page of an application at the given time. The start lacks the times of Spark.
 func ApplicationOf(object client.Object, pods []corev1.Pod, events []corev1.Event, now time.Time) Application {
+	s := kube.Summarize(object)
 	a := Application{Object: ObjectOf(object, pods, events), Timeline: TimelineOf(object, now), Usage: UsageOf(object, now)}
-	a.Executors = ExecutorsOf(a.Pods, now)
+	a.Executors, a.Start = ExecutorsOf(a.Pods, now), startup.Steps(&s, nil)
 	return a
 }
 
@@ -132,11 +136,11 @@ func activityOf(h *statusv1.OperatorTransition, result kube.Result) Activity {
 	phase := lifecycle.Phase(h.Phase)
 	switch {
 	case phase == lifecycle.New, phase == lifecycle.Launched, phase == lifecycle.Resuming:
-		if queues(h.Reason) {
+		if lifecycle.IsQuotaWait(h.Reason) {
 			return Queued
 		}
 		return Pending
-	case phase == lifecycle.Waiting && queues(h.Reason):
+	case phase == lifecycle.Waiting && lifecycle.IsQuotaWait(h.Reason):
 		return Queued
 	case phase == lifecycle.Waiting:
 		return Retrying
@@ -154,10 +158,6 @@ func activityOf(h *statusv1.OperatorTransition, result kube.Result) Activity {
 		return Failed
 	}
 	return Stopping
-}
-
-func queues(reason string) bool {
-	return slices.Contains([]string{lifecycle.ReasonQuotaPending, lifecycle.ReasonQuotaRequestFailed, lifecycle.ReasonFlavorUnreadable}, reason)
 }
 
 // Executors is the number of executors over time, from the pods that still exist.

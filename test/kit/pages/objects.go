@@ -13,7 +13,9 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/cli/startup"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -116,11 +118,21 @@ func application(now time.Time, state string) model.Application {
 		}
 	}
 
+	a.Start = start(at(26).Time)
 	a.Explanation = []screen.Line{{Label: "next", Text: next}}
 	a.Fresh = model.Fresh{At: now, Live: true}
 	a.Links = []model.Link{{Title: "Spark UI", URL: "/ui/etl/orders-driver/"}, {Title: "History", URL: "https://history.example.org/history/spark-1/jobs/", External: true}}
 	a.Actions = []model.Action{{Name: "restart", Title: "Restart"}, {Name: "suspend", Title: "Suspend"}, {Name: "scale", Title: "Scale", Denied: "You may not patch this application."}, {Name: "delete", Title: "Delete", Danger: true}}
 	return a
+}
+
+// start returns the parts of the start of an attempt.
+func start(began time.Time) []startup.Step {
+	after := func(n int) *metav1.Time { return &metav1.Time{Time: began.Add(time.Duration(n) * time.Second)} }
+	s := kube.Summary{Start: &statusv1.OperatorStart{
+		Attempt: 2, DriverCreated: after(0), DriverScheduled: after(12), DriverStarted: after(49), ExecutorCreated: after(56), ExecutorScheduled: after(56), ExecutorStarted: after(61),
+	}}
+	return startup.Steps(&s, &startup.Times{ContextBegan: after(53).Time, ExecutorRegistered: after(64).Time, FirstTask: after(65).Time})
 }
 
 func condition(kind, status, reason, message string, now time.Time) metav1.Condition {
