@@ -473,7 +473,7 @@ func TestFieldsThatTheTypesLackStay(t *testing.T) {
 
 func quantity(text string) *resource.Quantity { return new(resource.MustParse(text)) }
 
-func readFile(t *testing.T, name string) string {
+func readFile(t testing.TB, name string) string {
 	t.Helper()
 
 	text, err := os.ReadFile(name)

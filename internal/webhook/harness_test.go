@@ -174,13 +174,18 @@ func (h *hooked) configure(policy admissionregistrationv1.FailurePolicyType) *ad
 	h.T.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: h.Namespace}}
 
+	var conditions []admissionregistrationv1.MatchCondition
+	if err := yaml.UnmarshalStrict([]byte(readFile(h.T, "../../charts/spark-operator/files/webhook-condition.yaml")), &conditions); err != nil {
+		h.T.Fatal(err)
+	}
+
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.server.Certificate().Raw})
 	for _, kind := range configured.Admission(nil) {
 		gvk, resource := kind.GVK(), resources[kind.GVK().Kind]
 		configuration.Webhooks = append(configuration.Webhooks, admissionregistrationv1.ValidatingWebhook{
 			Name: strings.TrimPrefix(webhook.Path(gvk), "/") + "." + gvk.Group, AdmissionReviewVersions: []string{"v1"},
 			SideEffects: new(admissionregistrationv1.SideEffectClassNone), FailurePolicy: &policy,
-			TimeoutSeconds: new(int32(10)),
+			TimeoutSeconds: new(int32(10)), MatchConditions: conditions,
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: new(h.server.URL + webhook.Path(gvk)),
 				CABundle: ca},
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: h.Namespace}},

@@ -400,6 +400,54 @@ func TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec(t *testing.T) {
 	h.WaitGone(object)
 }
 
+// TestOnlySpecsAndLabelsReachTheWebhook checks which updates the API server sends to the webhook under the chart's
+// condition.
+func TestOnlySpecsAndLabelsReachTheWebhook(t *testing.T) {
+	t.Parallel()
+	h := hook(t)
+	object := h.object()
+	h.reviews.take()
+
+	if err := h.user.Create(t.Context(), object); err != nil || len(h.reviews.take().all) != 1 {
+		t.Fatalf("the creation is not reviewed once: %v", err)
+	}
+
+	for _, c := range []struct {
+		patch string
+		want  int
+	}{
+		{`{}`, 0},
+		{`{"metadata":{"annotations":{"a":"b"}}}`, 0},
+		{`{"metadata":{"finalizers":["example.com/mine"]}}`, 0},
+		{`{"metadata":{"labels":{"a":"b"}}}`, 1},
+		{`{"metadata":{"labels":{"a":"b"},"annotations":{"a":"c"}}}`, 0},
+		{`{"metadata":{"labels":{"a":"c"}}}`, 1},
+		{`{"metadata":{"labels":{"a":"c"},"finalizers":null}}`, 0},
+		{`{"metadata":{"labels":null,"annotations":null}}`, 1},
+		{`{"spec":{"suspend":true}}`, 1},
+		{`{"spec":{"suspend":true}}`, 0},
+		{`{"spec":{"suspend":false}}`, 1},
+		{`{"spec":{"arguments":["1"]}}`, 1},
+		{`{"spec":{"arguments":["1","2"]}}`, 1},
+		{`{"spec":{"driver":{"env":[{"name":"A","value":"1"}]}},"metadata":{"annotations":{"a":"d"}}}`, 1},
+		{`{"spec":{"driver":{"env":[{"name":"A","value":"2"}]}}}`, 1},
+		{`{"spec":{"driver":{"env":null}}}`, 1},
+	} {
+		if err := h.patch(object, c.patch); err != nil {
+			t.Errorf("%s: %v", c.patch, err)
+		}
+
+		if got := len(h.reviews.take().all); got != c.want {
+			t.Errorf("%s: %d reviews, want %d", c.patch, got, c.want)
+		}
+	}
+
+	status := client.RawPatch(types.MergePatchType, []byte(`{"status":{"driverInfo":{},"applicationState":{"state":"FAILED"}}}`))
+	if err := h.user.Status().Patch(t.Context(), object.DeepCopy(), status); err != nil || len(h.reviews.take().all) != 0 {
+		t.Errorf("the status is reviewed, or not written: %v", err)
+	}
+}
+
 // TestInvalidSpecCanBeCorrected checks that an edit that corrects a stored invalid spec is admitted.
 func TestInvalidSpecCanBeCorrected(t *testing.T) {
 	t.Parallel()
