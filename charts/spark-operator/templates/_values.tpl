@@ -10,6 +10,8 @@
 {{- $table := fromYaml (.Files.Get "files/peer-values.yaml") -}}
 {{- include "spark-operator.values.fill" (dict "values" .Values "known" $known "new" false) -}}
 {{- include "spark-operator.peer.gates" .Values.controller -}}
+{{- range $table.flat }}{{ if hasKey $.Values . }}{{ $_ := set $state "flat" true }}{{ end }}{{ end -}}
+{{- range list "sparkJobNamespace" "sparkJobNamespaces" }}{{ if hasKey $.Values . }}{{ $_ := unset $state "flat" }}{{ end }}{{ end -}}
 {{- range $depth := list 6 5 4 3 2 1 -}}
 {{- range $entry := $table.values -}}
 {{- $path := $entry.path | default (splitList "." $entry.key) -}}
@@ -19,6 +21,11 @@
 {{- end -}}
 {{- end -}}
 {{- include "spark-operator.peer.image" (dict "root" . "images" $table.images "known" $known.image "state" $state) -}}
+{{- /* Chart 1.x has the webhook at port 8080, and metrics at another port. */ -}}
+{{- if and $state.peer .Values.webhook.enable (eq (int .Values.webhook.port) (int .Values.prometheus.metrics.port)) -}}
+{{- $_ := set $state "ignored" (append $state.ignored (printf "webhook.port: %d is prometheus.metrics.port; the chart uses 9443" (int .Values.webhook.port))) -}}
+{{- $_ := set .Values.webhook "port" 9443 -}}
+{{- end -}}
 {{- include "spark-operator.unknown" (dict "values" .Values "known" $known "all" $known "path" "" "state" $state) -}}
 {{- if eq (toString .Values.crds.apache.enable) "auto" -}}
 {{- $apis := .Capabilities.APIVersions -}}

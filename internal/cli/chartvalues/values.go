@@ -75,6 +75,7 @@ func Convert(text []byte) ([]byte, error) {
 	}
 
 	c.gates()
+	c.namespaces(table.flat)
 	slices.SortStableFunc(table.entries, func(a, b entry) int { return len(b.path()) - len(a.path()) })
 
 	for i := range table.entries {
@@ -84,6 +85,7 @@ func Convert(text []byte) ([]byte, error) {
 	}
 
 	c.image(table)
+	c.webhookPort()
 	c.unknown(c.root, known, known, "")
 	return c.bytes()
 }
@@ -112,6 +114,7 @@ func (c *conversion) bytes() ([]byte, error) {
 // table is the content of peer-values.yaml.
 type table struct {
 	names, tags []*regexp.Regexp // of images
+	flat        []string         // values of chart 1.x
 	entries     []entry
 }
 
@@ -128,6 +131,7 @@ func peerTable() (table, error) {
 		Images struct {
 			Names, Tags []string
 		}
+		Flat   []string
 		Values []entry
 	}
 	if err := document.Decode(&content); err != nil {
@@ -142,7 +146,7 @@ func peerTable() (table, error) {
 		t.tags = append(t.tags, regexp.MustCompile(text))
 	}
 
-	t.entries = content.Values
+	t.flat, t.entries = content.Flat, content.Values
 	return t, nil
 }
 
@@ -323,6 +327,30 @@ func (c *conversion) image(t table) {
 	for _, key := range []string{"registry", "repository", "tag", "digest"} {
 		remove(c.root, []string{"image", key})
 	}
+}
+
+// namespaces comments on a file of chart 1.x without namespaces, because that chart serves all of them by default.
+func (c *conversion) namespaces(flat []string) {
+	for _, path := range [][]string{{"sparkJobNamespace"}, {"sparkJobNamespaces"}, {"spark", "jobNamespaces"}} {
+		if find(c.root, path) != nil {
+			return
+		}
+	}
+
+	if slices.ContainsFunc(flat, func(key string) bool { return value(c.root, key) != nil }) {
+		c.removed = append(c.removed, "spark.jobNamespaces: chart 1.x serves every namespace by default, and this chart serves only default; to serve every namespace, set an empty list")
+	}
+}
+
+// webhookPort removes a port of the webhook that is the port of metrics, as the default of chart 1.x is here.
+func (c *conversion) webhookPort() {
+	port, metrics := find(c.root, []string{"webhook", "port"}), find(c.root, []string{"prometheus", "metrics", "port"})
+	if !c.peer || port == nil || metrics == nil && port.Value != "8080" || metrics != nil && metrics.Value != port.Value {
+		return
+	}
+
+	c.removed = append(c.removed, "removed webhook.port: "+port.Value+" is prometheus.metrics.port; the chart uses 9443")
+	remove(c.root, []string{"webhook", "port"})
 }
 
 // unknown comments on the values that the chart does not have.

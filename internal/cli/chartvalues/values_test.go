@@ -7,6 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// everywhere is the comment on a file of chart 1.x that names no namespaces.
+const everywhere = "# spark.jobNamespaces: chart 1.x serves every namespace by default, and this chart serves only default; to serve every namespace, set an empty list\n"
+
 // TestConvert checks whole results: values that move alone, with a comment of the user, into a map that exists, and
 // with a further value; values that are removed; and values that the chart does not have.
 func TestConvert(t *testing.T) {
@@ -27,8 +30,24 @@ func TestConvert(t *testing.T) {
 		{"misplaced", "controller: {webhook: {}}\n", "controller:\n  # The chart does not have this value here; write webhook.\n  webhook: {}\n"},
 	} {
 		out, err := Convert([]byte(test.in))
-		if diff := cmp.Diff(test.want, string(out)); diff != "" || err != nil {
+		if diff := cmp.Diff(test.want, strings.TrimPrefix(strings.TrimPrefix(string(out), everywhere), "\n")); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", test.name, err, diff)
+		}
+	}
+}
+
+// TestConvertNamespacesAndPorts checks what is said about two defaults of chart 1.x that differ.
+func TestConvertNamespacesAndPorts(t *testing.T) {
+	const port = "# removed webhook.port: 8080 is prometheus.metrics.port; the chart uses 9443\n"
+
+	for in, want := range map[string]string{
+		"controllerThreads: 2\nwebhook: {port: 8080}\n":                        everywhere + port + "\ncontroller:\n  # was controllerThreads\n  workers: 2\n",
+		"sparkJobNamespaces: [a]\nwebhook: {port: 8080}\nmetrics: {port: 1}\n": "webhook: {port: 8080}\nspark:\n  # was sparkJobNamespaces\n  jobNamespaces: [a]\nprometheus:\n  # was metrics\n  metrics: {port: 1}\n",
+		"webhook: {port: 8080}\n":                                              "webhook: {port: 8080}\n",
+	} {
+		out, err := Convert([]byte(in))
+		if diff := cmp.Diff(want, string(out)); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", in, err, diff)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func TestInvalidValuesAreRejected(t *testing.T) {
 		{"failure policy Fail with dynamic namespaces",
 			"{webhook: {failurePolicy: Fail}, controller: {dynamicConfig: {enable: true}}}",
 			"webhook.failurePolicy: Fail needs fixed namespaces"},
-		{"the webhook at the port of the probes", "webhook: {port: 8081}", "webhook.port must differ"},
+		{"the webhook at the port of the probes", "webhook: {port: 8081}", "webhook.port: 8081 is also the port of the health probes (8081)"},
 		{"webhook in config", "config: {webhook: {bindAddress: ':1'}}", "/config/webhook"},
 		{"unknown webhook value", "webhook: {path: /}", "path"},
 		{"a certificate without a webhook", "{webhook: {enable: false}, certManager: {enable: true}}",
@@ -147,6 +147,7 @@ func peerValues(t *testing.T) []peerValue {
 
 	var table struct {
 		Images map[string][]string `json:"images"`
+		Flat   []string            `json:"flat"`
 		Values []peerValue         `json:"values"`
 	}
 	if err := kyaml.UnmarshalStrict(text, &table); err != nil {
