@@ -13,3 +13,8 @@ var PeerValues []byte
 //
 //go:embed spark-operator/files/known-values.json
 var KnownValues []byte
+
+// Chart is the description of the chart, in YAML, with the tag of the operator's image (appVersion).
+//
+//go:embed spark-operator/Chart.yaml
+var Chart []byte

@@ -69,6 +69,8 @@
 {{- $name := include "spark-operator.image.name" .root -}}
 {{- $theirs := false -}}
 {{- range .images.names }}{{ if regexMatch . (lower $name) }}{{ $theirs = true }}{{ end }}{{ end -}}
+{{- $digest := index (.root.Chart.Annotations | default dict) "digest.sparkoperator.dev/spark-operator" -}}
+{{- if and (regexMatch .images.shared (lower $name)) (or (eq (toString $image.tag) .root.Chart.AppVersion) (and $digest (eq $image.digest $digest))) }}{{ $theirs = false }}{{ end -}}
 {{- range .images.tags }}{{ if regexMatch . (toString $image.tag) }}{{ $theirs = true }}{{ end }}{{ end -}}
 {{- if $theirs -}}
 {{- $own := printf "%s/%s" (first .known.registry) (first .known.repository) -}}

@@ -114,14 +114,14 @@ func (c *conversion) bytes() ([]byte, error) {
 // table is the content of peer-values.yaml.
 type table struct {
 	names, tags []*regexp.Regexp // of images
+	shared      *regexp.Regexp   // the name of images of either operator
+	version     string           // the tag of this operator's image
 	flat        []string         // values of chart 1.x
 	entries     []entry
 }
 
 // peerTable reads the table.
-func peerTable() (table, error) {
-	var t table
-
+func peerTable() (t table, err error) {
 	document, _, err := podtemplate.ReadYAML(charts.PeerValues)
 	if err != nil {
 		return t, err
@@ -130,6 +130,7 @@ func peerTable() (table, error) {
 	var content struct {
 		Images struct {
 			Names, Tags []string
+			Shared      string
 		}
 		Flat   []string
 		Values []entry
@@ -146,6 +147,14 @@ func peerTable() (table, error) {
 		t.tags = append(t.tags, regexp.MustCompile(text))
 	}
 
+	var chart struct {
+		Version string `yaml:"appVersion"`
+	}
+	if err := yaml.Unmarshal(charts.Chart, &chart); err != nil {
+		return t, err
+	}
+
+	t.shared, t.version = regexp.MustCompile(content.Images.Shared), chart.Version
 	t.flat, t.entries = content.Flat, content.Values
 	return t, nil
 }
@@ -316,7 +325,8 @@ func (c *conversion) image(t table) {
 	theirs := func(patterns []*regexp.Regexp, s string) bool {
 		return slices.ContainsFunc(patterns, func(re *regexp.Regexp) bool { return re.MatchString(s) })
 	}
-	if !theirs(t.names, strings.ToLower(name)) && !theirs(t.tags, tag) {
+	if !theirs(t.names, strings.ToLower(name)) && !theirs(t.tags, tag) ||
+		tag == t.version && t.shared.MatchString(strings.ToLower(name)) {
 		return
 	}
 

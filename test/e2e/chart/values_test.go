@@ -146,9 +146,9 @@ func peerValues(t *testing.T) []peerValue {
 	}
 
 	var table struct {
-		Images map[string][]string `json:"images"`
-		Flat   []string            `json:"flat"`
-		Values []peerValue         `json:"values"`
+		Images map[string]any `json:"images"`
+		Flat   []string       `json:"flat"`
+		Values []peerValue    `json:"values"`
 	}
 	if err := kyaml.UnmarshalStrict(text, &table); err != nil {
 		t.Fatal(err)
@@ -286,6 +286,26 @@ func TestValuesFilesAsFound(t *testing.T) {
 
 			configOf(t, r)
 		})
+	}
+}
+
+// TestCopiesOfTheImageAreAccepted checks that this operator's image can be copied to a project spark-operator of another
+// registry. The old image of the kubeflow operator has the same name there, so the tag or the digest decides.
+func TestCopiesOfTheImageAreAccepted(t *testing.T) {
+	const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+	for version, accepted := range map[string]bool{"tag: v0.1.0": true, "digest: " + digest: true, "tag: v1.1.27": false, "tag: ''": false, "tag: v1beta2-1.6.2": false} {
+		values := "image: {registry: harbor.example.com, repository: spark-operator/spark-operator, " + version + "}"
+
+		_, err := render(t, install{values: values, annotations: map[string]string{"digest.sparkoperator.dev/spark-operator": digest}})
+		if accepted != (err == nil) || err != nil && !strings.Contains(err.Error(), "set image.registry, image.repository and image.tag") {
+			t.Errorf("%s: %v", values, err)
+		}
+
+		converted, err := chartvalues.Convert([]byte(values))
+		if kept := strings.Contains(string(converted), "harbor.example.com, repository"); err != nil || version == "tag: v0.1.0" && !kept || !accepted && kept {
+			t.Errorf("%s becomes\n%s\n%v", values, converted, err)
+		}
 	}
 }
 
