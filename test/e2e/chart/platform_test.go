@@ -276,6 +276,18 @@ spark:
 		}
 	}
 
+	all := mustRender(t, install{users: true, values: `
+controller: {rbac: {labels: {team: platform}}, kueue: {enable: true, rbac: {create: true}}}
+spark: {jobNamespaces: ["", jobs], rbac: {labels: {team: platform}}}
+prometheus: {metrics: {authentication: true}}
+console: {enable: true, proxy: {enable: true, from: [10.0.0.1/32]}}
+`})
+	for _, o := range all.objects {
+		if o.GetObjectKind().GroupVersionKind().Group == rbacv1.GroupName && o.GetLabels()["team"] != "platform" {
+			t.Errorf("%s %s has no label", o.GetObjectKind().GroupVersionKind().Kind, o.GetName())
+		}
+	}
+
 	for _, account := range objectsOf[*corev1.ServiceAccount](r) {
 		if kept := account.Annotations["helm.sh/resource-policy"] == "keep"; kept != (account.Name == "spark-operator-spark") {
 			t.Errorf("account %s is kept: %t", account.Name, kept)
@@ -331,6 +343,10 @@ func TestFamiliesKeepTheirNames(t *testing.T) {
 		installs := slices.ContainsFunc(r.objects, func(o client.Object) bool { return o.GetName() == "sparkapplications.spark.apache.org" })
 		if c := configOf(t, r); installs != test.install || c.ApacheApplications() != test.serves {
 			t.Errorf("%q in a cluster with %v: definitions %t, served %t", test.values, test.apis, installs, c.ApacheApplications())
+		}
+
+		if told, want := strings.Contains(r.notes, "this release does not install it"), test.serves && !test.install && !slices.Contains(test.apis, apache); told != want {
+			t.Errorf("%q in a cluster with %v: notes\n%s", test.values, test.apis, r.notes)
 		}
 
 		if told := strings.Contains(r.notes, "set crds.apache.enable to true"); told == test.serves {
