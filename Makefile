@@ -58,7 +58,7 @@ image: build ## IMAGE=name:tag; write the images of the operator and of the cons
 	bin/sparklocal image operator --tag $(IMAGE) --output dist/spark-operator.tar
 	bin/sparklocal image sparkctl --tag $(CONSOLE_IMAGE) --output dist/sparkctl.tar
 
-dist: go ## sparkctl for every platform, the images of the operator and of the console, bills of materials, checksums and a krew manifest in dist/; VERSION=v1.2.3, ARGS="--check" builds twice and compares, ARGS=linux/amd64 or ARGS=image for one
+dist: go ## sparkctl for every platform, the images of the operator and of the console, the chart, manifests, bills of materials, checksums and a krew manifest in dist/; VERSION=v1.2.3, ARGS="--check" builds twice and compares, ARGS=linux/amd64 or ARGS=image for one
 	go run -C tools ./dist $(ARGS)
 
 bench: go ## measure everything in one run and write docs/performance.md; ARGS="-plan quick" or ARGS="-only lives" for less

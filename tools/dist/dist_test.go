@@ -182,30 +182,29 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestImages builds the images and the chart. The bill of materials of each image must list the program, a module that
-// the program contains, and every other file of the image. The package of the chart must have the version of the
-// release, and the digests of the images that the layouts contain for all architectures.
+// TestImages builds the images, the chart and the manifests. The bill of materials of each image must list the program,
+// a module that the program contains, and every other file of the image. The package of the chart must have the version
+// of the release, and the digests of the images that the layouts contain for all architectures.
 func TestImages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the images")
 	}
 
 	// `make e2e` builds them for all processors.
-	if os.Getenv("DIST_IMAGES") != "all" {
-		every := architectures
-		architectures = []string{runtime.GOARCH}
-		t.Cleanup(func() { architectures = every })
+	archs, argument := []string{runtime.GOARCH}, imageArgument+"/"+runtime.GOARCH
+	if os.Getenv("DIST_IMAGES") == "all" {
+		archs, argument = architectures, imageArgument
 	}
 
 	t.Setenv("VERSION", "v1.2.3-test")
 
 	out := t.TempDir()
-	if err := run(t.Context(), "../..", out, []string{imageArgument}, false); err != nil {
+	if err := run(t.Context(), "../..", out, []string{argument}, false); err != nil {
 		t.Fatal(err)
 	}
 
 	for _, i := range images {
-		for _, arch := range architectures {
+		for _, arch := range archs {
 			checkImage(t, out, i, arch)
 		}
 	}
@@ -213,7 +212,7 @@ func TestImages(t *testing.T) {
 	sums := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 
 	sums.Dir = out
-	if n := strings.Count(output(t, sums), ": OK\n"); n != 2*len(images)*len(architectures)+1 {
+	if n := strings.Count(output(t, sums), ": OK\n"); n != 2*len(images)*len(archs)+4 {
 		t.Errorf("SHA256SUMS lists %d files", n)
 	}
 
@@ -225,7 +224,7 @@ func TestImages(t *testing.T) {
 	digests := map[string]string{}
 
 	for _, i := range images {
-		digests[i.program] = indexDigest(t, out, i)
+		digests[i.program] = indexDigest(t, out, i, archs)
 		if got := chart.Annotations[digestAnnotation+i.program]; got != digests[i.program] {
 			t.Errorf("the image %s has the digest %s, and the chart %q", i.program, digests[i.program], got)
 		}
@@ -290,7 +289,7 @@ func packagedChart(t *testing.T, file string) (chart chartMetadata) {
 
 // indexDigest checks that the layout of an image contains an index with a valid image for each architecture, and
 // returns the digest of the index.
-func indexDigest(t *testing.T, out string, i image) string {
+func indexDigest(t *testing.T, out string, i image, archs []string) string {
 	t.Helper()
 
 	root, err := layout.ImageIndexFromPath(filepath.Join(out, imagesDirectory, i.program))
@@ -324,7 +323,7 @@ func indexDigest(t *testing.T, out string, i image) string {
 		found = append(found, entry.Platform.Architecture)
 	}
 
-	if !slices.Equal(found, architectures) {
+	if !slices.Equal(found, archs) {
 		t.Errorf("%s has images for %v", i.program, found)
 	}
 	return digest.String()
@@ -361,14 +360,22 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// TestPlatforms checks that choose rejects an unknown platform with an error that lists the known platforms.
+// TestPlatforms checks what arguments choose, and that choose rejects an unknown platform with an error that lists the
+// known platforms.
 func TestPlatforms(t *testing.T) {
-	if _, err := choose([]string{"linux/amd64", "plan9/386"}); err == nil ||
-		!strings.Contains(err.Error(), "windows/arm64") {
-		t.Error(err)
+	for _, unknown := range []string{"plan9/386", "image/386"} {
+		if _, _, err := choose([]string{"linux/amd64", unknown}); err == nil ||
+			!strings.Contains(err.Error(), "windows/arm64") {
+			t.Error(err)
+		}
 	}
 
-	if all, err := choose(nil); err != nil || len(all) != len(platforms) {
-		t.Errorf("%v, %v", all, err)
+	for arguments, want := range map[string][2]int{
+		"": {len(platforms), 2}, "image": {0, 2}, "linux/amd64": {1, 0}, "linux/amd64 image/arm64": {1, 1},
+	} {
+		chosen, archs, err := choose(strings.Fields(arguments))
+		if got := [2]int{len(chosen), len(archs)}; err != nil || got != want {
+			t.Errorf("%q: %v, %v", arguments, got, err)
+		}
 	}
 }

@@ -23,12 +23,12 @@ const imagesDirectory = "images"
 // architectures are the processor architectures of the images.
 var architectures = []string{"amd64", "arm64"}
 
-// imagesAndChart writes the images and the chart into the directory out. It adds the bills of materials of the images
-// to boms, and returns the names of the files that it wrote.
-func (r *release) imagesAndChart(ctx context.Context, root, out string, boms map[string][]byte) (written []string, err error) {
+// imagesAndChart writes the images for the architectures, the chart and the manifests into the directory out. It adds
+// the bills of materials of the images to boms, and returns the names of the files that it wrote.
+func (r *release) imagesAndChart(ctx context.Context, root, out string, archs []string, boms map[string][]byte) (written []string, err error) {
 	digests := map[string]string{}
 	for _, i := range images {
-		for _, arch := range architectures {
+		for _, arch := range archs {
 			name := i.tar(arch)
 			if boms[name+sbomSuffix], err = r.image(ctx, root, out, i, arch); err != nil {
 				return nil, err
@@ -37,13 +37,18 @@ func (r *release) imagesAndChart(ctx context.Context, root, out string, boms map
 			written = append(written, name)
 		}
 
-		if digests[i.program], err = writeLayout(out, i); err != nil {
+		if digests[i.program], err = writeLayout(out, i, archs); err != nil {
 			return nil, fmt.Errorf("image %s: %w", i.name(), err)
 		}
 	}
 
 	chart, err := r.chart(filepath.Join(root, "charts", "spark-operator"), out, digests)
-	return append(written, chart), err
+	if err != nil {
+		return nil, err
+	}
+
+	manifests, err := r.manifests(ctx, root, out, chart)
+	return append(append(written, chart), manifests...), err
 }
 
 // image builds an image for an architecture into the directory out, and returns its bill of materials.
@@ -64,10 +69,10 @@ func (r *release) image(ctx context.Context, root, out string, i image, arch str
 	return r.imageSBOM(i.name(), file)
 }
 
-// writeLayout combines the images of all architectures in an OCI layout, and returns the digest of their index.
-func writeLayout(out string, i image) (digest string, err error) {
+// writeLayout combines the images of the architectures in an OCI layout, and returns the digest of their index.
+func writeLayout(out string, i image, archs []string) (digest string, err error) {
 	index := mutate.IndexMediaType(empty.Index, types.DockerManifestList)
-	for _, arch := range architectures {
+	for _, arch := range archs {
 		img, err := tarball.ImageFromPath(filepath.Join(out, i.tar(arch)), nil)
 		if err != nil {
 			return "", err

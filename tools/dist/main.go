@@ -1,12 +1,13 @@
 // Command dist builds sparkctl for every platform, the images of the operator and of sparkctl, which serves the web
-// console, and the package of the chart. It writes the archives, a bill of materials of each binary and of each image,
-// their checksums and the manifest for krew into a directory:
+// console, the package of the chart and manifests for kubectl. It writes the archives, a bill of materials of each
+// binary and of each image, their checksums and the manifest for krew into a directory:
 //
 //	dist [-check] [-out DIR] [PLATFORM...]
 //
-// A platform has the form linux/amd64; "image" stands for the images and the chart, whose package has the digests of
-// the images. If no platform is named, dist builds everything. With -check, dist builds everything a second time from a
-// copy of the sources in another directory, and compares the checksums.
+// A platform has the form linux/amd64; "image" stands for the images, the chart, whose package has the digests of the
+// images, and the manifests, and "image/amd64" for these with images of one architecture. If no platform is named, dist
+// builds everything. With -check, dist builds everything a second time from a copy of the sources in another directory,
+// and compares the checksums.
 //
 // These environment variables override the values that dist reads from Git: VERSION is the version of the release,
 // REVISION is its commit, and SOURCE_DATE_EPOCH is the modification time of the files in the archives. DOWNLOADS is the
@@ -39,7 +40,7 @@ var platforms = []platform{
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// imageArgument is the argument that stands for the images and the chart.
+// imageArgument is the argument that stands for the images, the chart and the manifests.
 const imageArgument = "image"
 
 // image is a container image: the subcommand of sparklocal image that builds it, and the program that it runs.
@@ -87,17 +88,12 @@ func run(ctx context.Context, root, out string, names []string, check bool) erro
 		return err
 	}
 
-	chosen, err := choose(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == imageArgument }))
+	chosen, archs, err := choose(names)
 	if err != nil {
 		return err
 	}
 
-	withImages := len(names) == 0 || slices.Contains(names, imageArgument)
-	if len(names) == 1 && withImages {
-		chosen = nil
-	}
-
-	sums, err := r.write(ctx, root, out, chosen, withImages)
+	sums, err := r.write(ctx, root, out, chosen, archs)
 	if err != nil || !check {
 		return err
 	}
@@ -112,7 +108,7 @@ func run(ctx context.Context, root, out string, names []string, check bool) erro
 		return err
 	}
 
-	again, err := r.write(ctx, filepath.Join(other, "sources"), filepath.Join(other, "dist"), chosen, withImages)
+	again, err := r.write(ctx, filepath.Join(other, "sources"), filepath.Join(other, "dist"), chosen, archs)
 	if err != nil {
 		return err
 	}
@@ -154,33 +150,33 @@ func described(ctx context.Context, root string) (*release, error) {
 	return r, nil
 }
 
-// choose returns the named platforms, or all if no platform is named.
-func choose(names []string) ([]platform, error) {
+// choose returns the named platforms and the architectures of the named images, or all if nothing is named.
+func choose(names []string) (chosen []platform, archs []string, err error) {
 	if len(names) == 0 {
-		return platforms, nil
+		return platforms, architectures, nil
 	}
 
-	var chosen []platform
 	for _, name := range names {
-		at := -1
-		for i, p := range platforms {
-			if p.String() == name {
-				at = i
-			}
-		}
+		before, arch, _ := strings.Cut(name, "/")
+		at := slices.IndexFunc(platforms, func(p platform) bool { return p.String() == name })
 
-		if at < 0 {
-			return nil, fmt.Errorf("%q is not a platform of a release; the platforms are %v", name, platforms)
+		switch {
+		case name == imageArgument:
+			archs = architectures
+		case before == imageArgument && slices.Contains(architectures, arch):
+			archs = append(archs, arch)
+		case at >= 0:
+			chosen = append(chosen, platforms[at])
+		default:
+			return nil, nil, fmt.Errorf("%q is not a platform of a release; the platforms are %v", name, platforms)
 		}
-
-		chosen = append(chosen, platforms[at])
 	}
-	return chosen, nil
+	return chosen, archs, nil
 }
 
-// write builds the platforms and, if withImages is true, the images from the sources in root. It writes
-// everything into the directory out, and returns the checksums.
-func (r *release) write(ctx context.Context, root, out string, chosen []platform, withImages bool) (string, error) {
+// write builds the platforms, and the images for the architectures, from the sources in root. It writes everything into
+// the directory out, and returns the checksums.
+func (r *release) write(ctx context.Context, root, out string, chosen []platform, archs []string) (string, error) {
 	stage, err := os.MkdirTemp("", "sparkctl")
 	if err != nil {
 		return "", err
@@ -205,8 +201,8 @@ func (r *release) write(ctx context.Context, root, out string, chosen []platform
 	}
 
 	var written []string
-	if withImages {
-		if written, err = r.imagesAndChart(ctx, root, out, boms); err != nil {
+	if len(archs) > 0 {
+		if written, err = r.imagesAndChart(ctx, root, out, archs, boms); err != nil {
 			return "", err
 		}
 	}

@@ -98,7 +98,8 @@ func (r *release) pack(binaries map[platform]string, boms map[string][]byte, wri
 
 // prepare makes the directory out, and removes what an earlier release left there.
 func prepare(out string) error {
-	for _, pattern := range []string{"sparkctl_*", "spark-operator_linux_*", "spark-operator-*.tgz", imagesDirectory, "*" + sbomSuffix} {
+	patterns := []string{"sparkctl_*", "spark-operator_linux_*", "spark-operator-*.tgz", imagesDirectory, "*" + sbomSuffix, definitionsFile, installFile, exampleFile}
+	for _, pattern := range patterns {
 		old, err := filepath.Glob(filepath.Join(out, pattern))
 		if err != nil {
 			return err
