@@ -15,37 +15,8 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/test/kit/markdown"
 )
-
-// docBlock is a fenced block of a page.
-type docBlock struct{ page, kind, text string }
-
-// taskPages returns the blocks of all tutorials and how-to pages.
-func taskPages(t *testing.T) []docBlock {
-	t.Helper()
-
-	var blocks []docBlock
-	for _, folder := range []string{"tutorials", "how-to"} {
-		pages, err := filepath.Glob("../../docs/" + folder + "/*.md")
-		if err != nil || len(pages) == 0 {
-			t.Fatalf("no pages in docs/%s: %v", folder, err)
-		}
-
-		for _, page := range pages {
-			text, err := os.ReadFile(page)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			// A block in a list is indented.
-			for _, match := range regexp.MustCompile("(?ms)^( *)```(\\w+)\n(.*?)^ *```$").FindAllStringSubmatch(string(text), -1) {
-				text := strings.TrimPrefix(strings.ReplaceAll("\n"+match[3], "\n"+match[1], "\n"), "\n")
-				blocks = append(blocks, docBlock{filepath.Base(page), match[2], text})
-			}
-		}
-	}
-	return blocks
-}
 
 // TestManifestsOfTaskPages checks each YAML block of the tutorials and how-to pages. Lint must accept a custom
 // resource. An object of Kubernetes must have no unknown fields, and values must be values of the chart.
@@ -55,39 +26,35 @@ func TestManifestsOfTaskPages(t *testing.T) {
 	values := chartValues(t)
 	counts := map[string]int{}
 
-	for _, b := range taskPages(t) {
-		if b.kind != "yaml" {
-			continue
-		}
-
-		if !strings.Contains(b.text, "apiVersion:") {
+	for _, b := range markdown.Tasks(t, "../../docs", "yaml") {
+		if !strings.Contains(b.Text, "apiVersion:") {
 			counts["values"]++
 
 			var given map[string]any
-			if err := yaml.UnmarshalStrict([]byte(b.text), &given); err != nil {
-				t.Errorf("%s: %v", b.page, err)
+			if err := yaml.UnmarshalStrict([]byte(b.Text), &given); err != nil {
+				t.Errorf("%s: %v", b.Page, err)
 			}
 
 			for _, key := range unknownValues(given, values, "") {
-				t.Errorf("%s: the chart has no value %s", b.page, key)
+				t.Errorf("%s: the chart has no value %s", b.Page, key)
 			}
 			continue
 		}
 
-		for document := range strings.SplitSeq(b.text, "\n---\n") {
+		for document := range strings.SplitSeq(b.Text, "\n---\n") {
 			switch {
 			case strings.Contains(document, "apiVersion: sparkoperator.k8s.io/"),
 				strings.Contains(document, "apiVersion: spark.apache.org/"):
 				counts["custom resources"]++
 
-				lintDocument(t, b.page, document)
+				lintDocument(t, b.Page, document)
 			case strings.Contains(document, "argoproj.io"):
-				t.Errorf("%s: no block of this kind is checked", b.page)
+				t.Errorf("%s: no block of this kind is checked", b.Page)
 			default:
 				counts["objects"]++
 
 				if _, _, err := core.Decode([]byte(document), nil, nil); err != nil {
-					t.Errorf("%s: %v in\n%s", b.page, err, document)
+					t.Errorf("%s: %v in\n%s", b.Page, err, document)
 				}
 			}
 		}
@@ -163,17 +130,13 @@ func TestCommandsOfTaskPages(t *testing.T) {
 	values := chartValues(t)
 	counts := map[string]int{}
 
-	for _, b := range taskPages(t) {
-		if b.kind != "sh" {
-			continue
-		}
-
-		script := strings.ReplaceAll(b.text, "\\\n", " ")
+	for _, b := range markdown.Tasks(t, "../../docs", "sh") {
+		script := strings.ReplaceAll(b.Text, "\\\n", " ")
 		for _, match := range repositoryFile.FindAllStringSubmatch(script, -1) {
 			counts["files"]++
 
 			if _, err := os.Stat("../../" + match[1]); err != nil {
-				t.Errorf("%s: %v", b.page, err)
+				t.Errorf("%s: %v", b.Page, err)
 			}
 		}
 
@@ -188,7 +151,7 @@ func TestCommandsOfTaskPages(t *testing.T) {
 			}
 
 			for _, key := range unknownValues(nested.(map[string]any), values, "") {
-				t.Errorf("%s: the chart has no value %s", b.page, key)
+				t.Errorf("%s: the chart has no value %s", b.Page, key)
 			}
 		}
 
@@ -197,7 +160,7 @@ func TestCommandsOfTaskPages(t *testing.T) {
 				counts["sparkctl"]++
 
 				if err := checkCommand(words); err != nil {
-					t.Errorf("%s: sparkctl %s: %v", b.page, strings.TrimSpace(words), err)
+					t.Errorf("%s: sparkctl %s: %v", b.Page, strings.TrimSpace(words), err)
 				}
 			}
 		}
@@ -213,8 +176,8 @@ func TestCommandsOfTaskPages(t *testing.T) {
 func TestOfflineCommandsOfTaskPages(t *testing.T) {
 	counts := map[string]int{}
 
-	for _, b := range taskPages(t) {
-		for line := range strings.Lines(strings.ReplaceAll(b.text, "\\\n", " ")) {
+	for _, b := range markdown.Tasks(t, "../../docs") {
+		for line := range strings.Lines(strings.ReplaceAll(b.Text, "\\\n", " ")) {
 			words, ok := strings.CutPrefix(line, "sparkctl ")
 			words, _, _ = strings.Cut(words, " > ")
 
@@ -226,11 +189,11 @@ func TestOfflineCommandsOfTaskPages(t *testing.T) {
 
 			got := run(t, strings.Fields(strings.Replace(words, "-f examples/", "-f ../../examples/", 1))...)
 			if got.code != exit.OK {
-				t.Errorf("%s: sparkctl %s ends with %d:\n%s%s", b.page, words, got.code, got.out, got.err)
+				t.Errorf("%s: sparkctl %s ends with %d:\n%s%s", b.Page, words, got.code, got.out, got.err)
 			}
 
 			if verb == "convert" {
-				lintDocument(t, b.page, got.out)
+				lintDocument(t, b.Page, got.out)
 			}
 		}
 	}

@@ -2,9 +2,6 @@ package e2e
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -14,44 +11,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
-)
 
-// yamlBlock is a block of a page, whose indentation is that of a list.
-var yamlBlock = regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$")
+	"github.com/sparkoperator/spark-operator/test/kit/markdown"
+)
 
 // pages creates the objects of all tutorials and how-to pages as a dry run, which the definitions, the webhook and the
 // API server review. The values of the chart in these pages are left out; the tests of sparkctl check them.
 func (w *suite) pages(t *testing.T) {
-	tutorials, err := filepath.Glob(root + "/docs/tutorials/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	tasks, err := filepath.Glob(root + "/docs/how-to/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	created := 0
-	for _, file := range append(tutorials, tasks...) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, block := range markdown.Tasks(t, root+"/docs", "yaml") {
+		for document := range strings.SplitSeq(block.Text, "\n---\n") {
+			object := objectOf(t, block.Page, document)
+			if object == nil {
+				continue
+			}
+			created++
 
-		for _, block := range yamlBlock.FindAllStringSubmatch(string(text), -1) {
-			for document := range strings.SplitSeq(strings.ReplaceAll("\n"+block[2], "\n"+block[1], "\n"), "\n---\n") {
-				object := objectOf(t, file, document)
-				if object == nil {
-					continue
-				}
-				created++
+			w.makeNamespace(t, object.GetNamespace())
 
-				w.makeNamespace(t, object.GetNamespace())
-
-				if err := w.Client.Create(t.Context(), object, client.DryRunAll); err != nil {
-					t.Errorf("%s: %v in\n%s", filepath.Base(file), err, document)
-				}
+			if err := w.Client.Create(t.Context(), object, client.DryRunAll); err != nil {
+				t.Errorf("%s: %v in\n%s", block.Page, err, document)
 			}
 		}
 	}

@@ -4,13 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-)
 
-// shellBlock is a block of commands of a page.
-var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+	"github.com/sparkoperator/spark-operator/test/kit/markdown"
+)
 
 // tutorials runs the commands of tutorials one after another, exactly as they are on the pages, and checks what they
 // print. They use the names of the examples, so that they do not run beside other tests.
@@ -26,12 +24,7 @@ func (w *suite) tutorials(t *testing.T) {
 		{"spark-submit-to-yaml", []string{"pi created"}},
 	} {
 		t.Run(tutorial.page, func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join(root, "docs/tutorials", tutorial.page+".md"))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			printed := d.runAll(t, shellBlock.FindAllStringSubmatch(string(text), -1))
+			printed := d.runAll(t, markdown.Blocks(t, root+"/docs/tutorials/"+tutorial.page+".md", "sh"))
 			for _, want := range tutorial.wants {
 				_, after, found := strings.Cut(printed, want)
 				if !found {
@@ -49,7 +42,7 @@ func (w *suite) tutorials(t *testing.T) {
 }
 
 // runAll runs blocks of commands in a directory that has the examples, and returns what they print.
-func (d *desk) runAll(t *testing.T, blocks [][]string) string {
+func (d *desk) runAll(t *testing.T, blocks []markdown.Block) string {
 	t.Helper()
 
 	examples, err := filepath.Abs(filepath.Join(root, "examples"))
@@ -64,7 +57,7 @@ func (d *desk) runAll(t *testing.T, blocks [][]string) string {
 
 	var printed strings.Builder
 	for _, block := range blocks {
-		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", block[1])
+		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", block.Text)
 
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), d.env...)
 
@@ -72,7 +65,7 @@ func (d *desk) runAll(t *testing.T, blocks [][]string) string {
 		printed.Write(out)
 
 		if err != nil {
-			t.Fatalf("%v in\n%s\n%s", err, block[1], out)
+			t.Fatalf("%v in\n%s\n%s", err, block.Text, out)
 		}
 	}
 	return printed.String()

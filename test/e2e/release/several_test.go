@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/markdown"
 )
 
 // definitionKind is the kind of the custom resource definitions.
@@ -32,7 +32,7 @@ func TestSeveralReleases(t *testing.T) {
 		t.Skip("removes the definitions, and so everybody's custom resources")
 	}
 
-	commands := shellBlocks(t, "docs/how-to/several-releases.md")
+	commands := markdown.Blocks(t, "docs/how-to/several-releases.md", "sh")
 	if len(commands) != 2 {
 		t.Fatalf("the page has %d blocks of commands, want 2", len(commands))
 	}
@@ -40,7 +40,7 @@ func TestSeveralReleases(t *testing.T) {
 	a, b := severalRelease(t, "spark-operator-a", "team-a"), severalRelease(t, "spark-operator-b", "team-b")
 	a.removeDefinitions()
 	shell := helmShell(t, a.kubeconfig())
-	shell(commands[0])
+	shell(commands[0].Text)
 
 	if owners := a.definitionOwners(); len(owners) != 1 || !owners[a.name] {
 		t.Errorf("the definitions belong to %v", owners)
@@ -48,7 +48,7 @@ func TestSeveralReleases(t *testing.T) {
 
 	// The page quotes this error.
 	third := strings.NewReplacer("spark-operator-b", "spark-operator-c", "team-b", "team-c", " --set crds.install=false", "").
-		Replace(strings.Split(commands[0], "\n")[1])
+		Replace(strings.Split(commands[0].Text, "\n")[1])
 	if output, err := runHelm(t, a.kubeconfig(), third); err == nil || !strings.Contains(output, "invalid ownership metadata") {
 		t.Errorf("a release that would own the definitions, too: %v\n%s", err, output)
 	}
@@ -67,7 +67,7 @@ func TestSeveralReleases(t *testing.T) {
 	_, stop = a.run()
 	a.waitState(inA)
 	stop()
-	shell(commands[1])
+	shell(commands[1].Text)
 
 	if owners := a.definitionOwners(); len(owners) != 1 || !owners[b.name] {
 		t.Errorf("after the first release is gone, the definitions belong to %v", owners)
@@ -87,21 +87,6 @@ func severalRelease(t *testing.T, name, jobs string) *release {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// shellBlocks returns the blocks of commands of a page.
-func shellBlocks(t *testing.T, page string) (blocks []string) {
-	t.Helper()
-
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for _, match := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		blocks = append(blocks, match[1])
-	}
-	return blocks
 }
 
 // helmShell returns a function that runs commands, which must succeed. At the end of the test, the releases that these
