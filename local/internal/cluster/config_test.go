@@ -178,7 +178,7 @@ func TestContainerdConfigMatchesTheVersion(t *testing.T) {
 			got := withNode(tt.major, tt.minor).containerdConfig()
 
 			common := []string{`address = "/run/sparklocal/1/containerd.sock"`, `root = "/d/node/containerd"`,
-				"disable_apparmor = true"}
+				"disable_apparmor = true", `config_path = "/d/node/etc/registries"`}
 			for _, want := range append(tt.want, common...) {
 				if !strings.Contains(got, want) {
 					t.Errorf("no %q in\n%s", want, got)

@@ -39,7 +39,8 @@ func (s *Spec) writeNodeFiles() error {
 
 // containerdConfig returns containerd's configuration in the format that the installed version reads. containerd 1.6
 // and 1.7 read format 2. From 2.0 on, containerd reads format 3, in which the CRI plugin is split into two plugins. The
-// state directory is below /run, which is private to the cluster in its mount namespace.
+// state directory is below /run, which is private to the cluster in its mount namespace. At each pull, containerd reads
+// the address of the registry from node/etc/registries.
 func (s *Spec) containerdConfig() string {
 	head := fmt.Sprintf("root = %q\nstate = \"/run/containerd\"\n[grpc]\n  address = %q\n", s.path("node", "containerd"), s.Node.containerdSocket())
 	if s.Node.ContainerdMajor < 2 {
@@ -52,10 +53,12 @@ func (s *Spec) containerdConfig() string {
     default_runtime_name = "runc"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = %q
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = %q
     conf_dir = %q
-`, image.PauseTag, s.Node.CNIBin, s.path("node", "etc", "net"))
+`, image.PauseTag, s.path("node", "etc", "registries"), s.Node.CNIBin, s.path("node", "etc", "net"))
 	}
 	// From 2.1 on, containerd accepts several plugin directories and deprecates the single one.
 	bin := fmt.Sprintf("bin_dirs = [%q]", s.Node.CNIBin)
@@ -66,6 +69,8 @@ func (s *Spec) containerdConfig() string {
   snapshotter = "overlayfs"
   [plugins.'io.containerd.cri.v1.images'.pinned_images]
     sandbox = %q
+  [plugins.'io.containerd.cri.v1.images'.registry]
+    config_path = %q
 [plugins.'io.containerd.cri.v1.runtime']
   disable_apparmor = true
   restrict_oom_score_adj = true
@@ -76,7 +81,7 @@ func (s *Spec) containerdConfig() string {
   [plugins.'io.containerd.cri.v1.runtime'.cni]
     %s
     conf_dir = %q
-`, image.PauseTag, bin, s.path("node", "etc", "net"))
+`, image.PauseTag, s.path("node", "etc", "registries"), bin, s.path("node", "etc", "net"))
 }
 
 // networkConfig returns the CNI configuration. It uses the ptp plugin, which gives every pod its own routed link. A
