@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 )
 
 // definitions lists, for each kind of this package, the file of our definition and the file of the peer's definition.
@@ -29,10 +30,10 @@ var definitions = []struct{ ours, theirs string }{
 // versions are the served versions. The first one is the stored version.
 var versions = []string{"v1", "v1beta1"}
 
-func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition, version string) *crd.Schema {
+func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition, version string) *admission.Schema {
 	t.Helper()
 
-	schema, err := crd.NewSchema(definition, version)
+	schema, err := admission.NewSchema(definition, version)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	v1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 )
 
 func newObjects(t testing.TB) *runtime.Scheme {
@@ -79,7 +80,7 @@ func manifests(t testing.TB) []string {
 }
 
 func TestManifestsSurviveARoundTrip(t *testing.T) {
-	stored := map[string]*crd.Schema{
+	stored := map[string]*admission.Schema{
 		"SparkApplication": newSchema(t, crd.Ours(t, definitions[0].ours), versions[0]),
 		"SparkCluster":     newSchema(t, crd.Ours(t, definitions[1].ours), versions[0]),
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 )
 
 const (
@@ -22,10 +23,10 @@ const (
 	version  = "v1alpha1"
 )
 
-func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition) *crd.Schema {
+func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition) *admission.Schema {
 	t.Helper()
 
-	schema, err := crd.NewSchema(definition, version)
+	schema, err := admission.NewSchema(definition, version)
 	if err != nil {
 		t.Fatal(err)
 	}

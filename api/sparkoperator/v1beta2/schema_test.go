@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 )
 
 // TestWhatTheSchemaAcceptsIsDecoded checks that every object that the schema accepts can be decoded. An informer lists
@@ -49,10 +50,10 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	}
 }
 
-func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition) *crd.Schema {
+func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition) *admission.Schema {
 	t.Helper()
 
-	schema, err := crd.NewSchema(definition, version)
+	schema, err := admission.NewSchema(definition, version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestChartHasTheSameDefinitions(t *testing.T) {
 
 // TestManifestsAreStoredWhole checks that the API server accepts our manifests and stores them unchanged.
 func TestManifestsAreStoredWhole(t *testing.T) {
-	schemas := map[string]*crd.Schema{
+	schemas := map[string]*admission.Schema{
 		"SparkApplication":          newSchema(t, crd.Ours(t, applications)),
 		"ScheduledSparkApplication": newSchema(t, crd.Ours(t, schedules)),
 	}

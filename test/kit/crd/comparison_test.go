@@ -1,9 +1,11 @@
-package crd
+package crd_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sparkoperator/spark-operator/test/kit/crd"
 )
 
 // twins is a definition with three properties. The first two have the same schema except for the description.
@@ -54,18 +56,18 @@ type (
 // property whose schema and whose counterpart another property has too. Left out values are counted.
 func TestComparisonsRepeatNothingElse(t *testing.T) {
 	theirs, all := parse(t, twins), []string{".spec.a.m{}", ".spec.a.size", ".spec.b.m{}", ".spec.b.size", ".spec.c.size"}
-	change := func(old, changed string) *Comparison {
+	change := func(old, changed string) *crd.Comparison {
 		text := strings.Replace(twins, old, changed, 1)
 		if text == twins {
 			t.Fatalf("the definition has no %q", old)
 		}
-		return CompareDefinitions(theirs, parse(t, text), "v1")
+		return crd.CompareDefinitions(theirs, parse(t, text), "v1")
 	}
 	const second = "{type: object, description: The second., properties:\n" +
 		"                  {size: {type: integer}, m: {additionalProperties: {type: string}, type: object}}}"
 
 	for name, test := range map[string]struct {
-		comparison *Comparison
+		comparison *crd.Comparison
 		repeated   []string
 	}{
 		"equal definitions": {change("The first.", "Another text."), []string{".spec.b.m{}", ".spec.b.size"}},
@@ -74,17 +76,17 @@ func TestComparisonsRepeatNothingElse(t *testing.T) {
 		"a limit of the second":        {change(second, strings.Replace(second, "string", "string, maxLength: 5", 1)), nil},
 		"the second has no properties": {change(second, "{type: object}"), nil},
 		"the second keeps any content": {change(second, "{type: object, x-kubernetes-preserve-unknown-fields: true}"), nil},
-		"the same Go type": {CompareType(theirs, "v1", struct {
+		"the same Go type": {crd.CompareType(theirs, "v1", struct {
 			Spec spec `json:"spec"`
 		}{}), []string{".spec.b.m{}", ".spec.b.size"}},
-		"another Go type with the same fields": {CompareType(theirs, "v1", struct {
+		"another Go type with the same fields": {crd.CompareType(theirs, "v1", struct {
 			Spec mixed `json:"spec"`
 		}{}), nil},
 	} {
 		want, got := map[string]int{}, map[string]int{}
 
 		total := 0
-		for path := range Probes(theirs, "v1") {
+		for path := range crd.Probes(theirs, "v1") {
 			want[path]++
 			total++
 		}

@@ -1,59 +1,30 @@
-package crd
+package crd_test
 
 import (
+	_ "embed"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 )
 
-const plain = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: things, singular: thing, kind: Thing, listKind: ThingList, shortNames: [th]}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    additionalPrinterColumns: [{name: Size, type: integer, jsonPath: .spec.size}]
-    schema:
-      openAPIV3Schema:
-        type: object
-        required: [spec]
-        properties:
-          spec:
-            type: object
-            required: [size]
-            properties:
-              size: {type: integer, format: int32, minimum: 1, maximum: 100}
-              mode: {type: string, enum: [a, b]}
-              name: {type: string, maxLength: 10, pattern: '^[a-z]+$'}
-              when: {type: string, format: date-time, nullable: true}
-              raw: {type: object, x-kubernetes-preserve-unknown-fields: true}
-              port: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}
-              tags: {type: object, additionalProperties: {type: string}}
-              parts:
-                type: array
-                x-kubernetes-list-type: map
-                x-kubernetes-list-map-keys: [name]
-                items: {type: object, required: [name], properties: {name: {type: string}, level: {type: integer, default: 1}}}
-          status: {type: object, properties: {ready: {type: boolean}}}
-`
+// plain is the text of a definition that uses most features of a schema.
+//
+//go:embed testdata/thing.yaml
+var plain string
 
 func parse(t *testing.T, text string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.UnmarshalStrict([]byte(text), &crd); err != nil {
+	var definition apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict([]byte(text), &definition); err != nil {
 		t.Fatal(err)
 	}
-	return &crd
+	return &definition
 }
 
 func TestGaps(t *testing.T) {
@@ -111,7 +82,7 @@ func TestGaps(t *testing.T) {
 				t.Fatalf("the definition has no %q", tc.old)
 			}
 
-			gaps := Gaps(parse(t, plain), parse(t, strings.Replace(plain, tc.old, tc.new, 1)))
+			gaps := crd.Gaps(parse(t, plain), parse(t, strings.Replace(plain, tc.old, tc.new, 1)))
 			if tc.path == "" {
 				if len(gaps) > 0 {
 					t.Fatalf("got %v, want none", gaps)
@@ -126,67 +97,18 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-func TestAdmit(t *testing.T) {
-	schema, err := NewSchema(parse(t, plain), "v1")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for _, tc := range []struct{ name, object, refused string }{
-		{"good", `{"spec":{"size":1}}`, ""},
-		{"text for a number", `{"spec":{"size":"1"}}`, "spec.size"},
-		{"duplicate keys", `{"spec":{"size":1,"parts":[{"name":"a"},{"name":"a"}]}}`, "Duplicate"},
-		{"not JSON", `{`, "unexpected end"},
-	} {
-		_, errs := schema.Admit([]byte(tc.object))
-		if got := errs.ToAggregate(); (got == nil) != (tc.refused == "") || got != nil &&
-			!strings.Contains(got.Error(), tc.refused) {
-			t.Errorf("%s: got %v, want %q", tc.name, got, tc.refused)
-		}
-	}
-
-	stored, errs := schema.Admit([]byte(`{"spec":{"size":1,"unknown":2,"raw":{"kept":3},"parts":[{"name":"a"}]}}`))
-
-	spec := stored["spec"].(map[string]any)
-	if _, there := spec["unknown"]; there || len(errs) > 0 {
-		t.Errorf("stored %v (%v), want no unknown field", stored, errs)
-	}
-
-	if raw := spec["raw"].(map[string]any); raw["kept"] != int64(3) {
-		t.Errorf("stored %v, want what is unknown in raw kept", stored)
-	}
-
-	if part := spec["parts"].([]any)[0].(map[string]any); part["level"] != int64(1) {
-		t.Errorf("stored %v, want the default level", stored)
-	}
-}
-
-func TestNewSchemaRefusesBadDefinitions(t *testing.T) {
-	for name, text := range map[string]string{
-		"not structural":    strings.Replace(plain, "size: {type: integer,", "size: {", 1),
-		"rule that is none": strings.Replace(plain, "maxLength: 10", "x-kubernetes-validations: [{rule: 'self ='}]", 1),
-		"rule too costly": strings.Replace(plain, "additionalProperties: {type: string}",
-			"additionalProperties: {type: string, x-kubernetes-validations: [{rule: \"self.matches('(a|b)*c')\"}]}", 1),
-		"no approval": strings.ReplaceAll(plain, "example.com", "example.k8s.io"),
-	} {
-		if _, err := NewSchema(parse(t, text), "v1"); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-}
-
 // TestProbes checks that there are probes for every property, and that our definitions accept some probes and reject
 // others.
 func TestProbes(t *testing.T) {
 	definition := parse(t, plain)
 
-	schema, err := NewSchema(definition, "v1")
+	schema, err := admission.NewSchema(definition, "v1")
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	accepted, refused := map[string]int{}, map[string]int{}
-	for path, probe := range Probes(definition, "v1") {
+	for path, probe := range crd.Probes(definition, "v1") {
 		raw, err := yaml.Marshal(probe)
 		if err != nil {
 			t.Fatal(err)

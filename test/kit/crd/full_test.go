@@ -1,25 +1,28 @@
-package crd
+package crd_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 )
 
 func TestFull(t *testing.T) {
 	definition := parse(t, plain)
 
-	schema, err := NewSchema(definition, "v1")
+	schema, err := admission.NewSchema(definition, "v1")
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	modes, ports := map[any]bool{}, map[any]bool{}
 
-	variants := Variants(definition, "v1")
+	variants := crd.Variants(definition, "v1")
 	for variant := range variants {
-		obj := Full(definition, "v1", variant, map[string]any{".spec.name": "abc"})
+		obj := crd.Full(definition, "v1", variant, map[string]any{".spec.name": "abc"})
 		spec := obj["spec"].(map[string]any)
 
 		modes[spec["mode"]], ports[spec["port"]] = true, true

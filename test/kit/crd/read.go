@@ -1,9 +1,6 @@
-// Package crd lets tests check custom resource definitions as an API server does. Tests check whether a definition is
-// valid, whether it accepts an object, and what is stored of that object. They also check whether our definition
-// accepts everything that another operator's definition accepts, and whether all accepted objects can be decoded.
-//
-// The package runs the API server's own code (k8s.io/apiextensions-apiserver) in the test's process, so that a check
-// takes microseconds.
+// Package crd lets tests read custom resource definitions. It compares our definitions with those of another operator,
+// and lists their rules and limits. It makes objects that a definition should accept, and objects that it should reject.
+// Package admission checks such objects.
 package crd
 
 import (

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 )
 
 // files maps the file of each definition to its versions and its file of refused custom resources.
@@ -86,13 +87,13 @@ func TestDefinitionsRefuseTheirRows(t *testing.T) {
 				object["apiVersion"] = strings.Split(file, "_")[0] + "/" + version
 				return object
 			}
-			if errs := crd.Faults(t, file, version, object()); len(errs) > 0 {
+			if errs := admission.Faults(t, file, version, object()); len(errs) > 0 {
 				t.Errorf("%s %s: the valid object is refused: %v", file, version, errs)
 			}
 
 			for _, r := range rows.Refusals {
 				for i, piece := range append([]string{r.Piece}, r.Also...) {
-					errs := crd.Faults(t, file, version, object(piece))
+					errs := admission.Faults(t, file, version, object(piece))
 
 					refused = append(refused, errs...)
 					switch {

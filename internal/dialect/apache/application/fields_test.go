@@ -17,7 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect/table"
 	"github.com/sparkoperator/spark-operator/spark/conf"
 	"github.com/sparkoperator/spark-operator/spark/submit"
-	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
 )
 
@@ -160,7 +160,7 @@ func applicationFields(t *testing.T, line func(string, ...any)) {
 
 		app := written(t, "spec: {"+sample.with+"}", "spec: {"+sample.value+"}")
 		for _, version := range []string{"v1", "v1beta1"} {
-			if errs := crd.Faults(t, "spark.apache.org_sparkapplications.yaml", version, app); len(errs) > 0 {
+			if errs := admission.Faults(t, "spark.apache.org_sparkapplications.yaml", version, app); len(errs) > 0 {
 				t.Errorf("%s: the definition refuses it: %v", sample.value, errs.ToAggregate())
 			}
 		}

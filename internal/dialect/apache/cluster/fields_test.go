@@ -13,7 +13,7 @@ import (
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
-	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
 )
 
@@ -61,7 +61,7 @@ func TestFieldsDocument(t *testing.T) {
 		}
 
 		for _, version := range []string{"v1", "v1beta1"} {
-			if errs := crd.Faults(t, "spark.apache.org_sparkclusters.yaml", version, sc); len(errs) > 0 {
+			if errs := admission.Faults(t, "spark.apache.org_sparkclusters.yaml", version, sc); len(errs) > 0 {
 				t.Errorf("%s: the definition refuses it: %v", over, errs.ToAggregate())
 			}
 		}

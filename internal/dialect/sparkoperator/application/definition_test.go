@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 	"github.com/sparkoperator/spark-operator/test/kit/effort"
 	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
@@ -17,7 +17,7 @@ import (
 func checkStorable(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
 
-	if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
+	if errs := admission.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
 		t.Errorf("a pass accepts the application, and the definition refuses it: %v", errs.ToAggregate())
 	}
 }
@@ -107,7 +107,7 @@ func TestDefinitionRefusesNoTextThatAPassAccepts(t *testing.T) {
 			}
 			accepted++
 
-			if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
+			if errs := admission.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
 				t.Errorf("%s: a pass accepts %q, and the definition does not: %v", name, value, errs.ToAggregate())
 			}
 		}

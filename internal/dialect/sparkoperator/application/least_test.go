@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 	"github.com/sparkoperator/spark-operator/test/kit/sparkapp"
 )
 
@@ -55,7 +55,7 @@ func TestLeastNumbers(t *testing.T) {
 	} {
 		refused := func(value string) string {
 			app := sparkapp.Of(t, fmt.Sprintf("spec: {"+c.piece+"}", value))
-			if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
+			if errs := admission.Faults(t, "sparkoperator.k8s.io_sparkapplications.yaml", "v1beta2", app); len(errs) > 0 {
 				return errs.ToAggregate().Error()
 			}
 

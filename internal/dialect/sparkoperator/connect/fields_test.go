@@ -20,7 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect/table"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/expose"
-	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 	"github.com/sparkoperator/spark-operator/test/kit/fieldtable"
 )
 
@@ -149,7 +149,7 @@ func connectPlace(t *testing.T, s connectSample) (places [4][]string) {
 	t.Helper()
 
 	sc := connectOf(t, s.with, s.value)
-	if errs := crd.Faults(t, "sparkoperator.k8s.io_sparkconnects.yaml", "v1alpha1", sc); len(errs) > 0 {
+	if errs := admission.Faults(t, "sparkoperator.k8s.io_sparkconnects.yaml", "v1alpha1", sc); len(errs) > 0 {
 		t.Errorf("%s: the definition refuses it: %v", s.value, errs.ToAggregate())
 	}
 
