@@ -12,11 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/paged"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
@@ -91,27 +91,15 @@ type found[T any] struct {
 	problem string
 }
 
-// read reads the objects of a resource in the given namespaces as the user: with one request if the user may list them
-// in all namespaces, else with one a namespace. A kind that the cluster does not have has no objects.
+// read reads the objects of a resource in the given namespaces as the user: with one list if the user may list them in
+// all namespaces, else with one a namespace. A kind that the cluster does not have has no objects.
 func read[T any](ctx context.Context, c *kube.Client, version, resource string, namespaces []string) found[T] {
 	out := found[T]{of: map[string][]T{}}
 	if len(namespaces) == 0 {
 		return out
 	}
 
-	list := func(path string) ([]T, error) {
-		var list struct {
-			Items []T `json:"items"`
-		}
-
-		text, err := c.Raw(ctx, path)
-		if err == nil {
-			err = utiljson.Unmarshal(text, &list)
-		}
-		return list.Items, err
-	}
-
-	if all, err := list(version + "/" + resource); err == nil {
+	if all, err := paged.Items[T](ctx, c, version+"/"+resource); err == nil {
 		for i := range all {
 			namespace := any(&all[i]).(metav1.Object).GetNamespace()
 			out.of[namespace] = append(out.of[namespace], all[i])
@@ -131,7 +119,7 @@ func read[T any](ctx context.Context, c *kube.Client, version, resource string, 
 
 	for _, name := range namespaces {
 		group.Go(func() error {
-			items, err := list(version + "/namespaces/" + name + "/" + resource)
+			items, err := paged.Items[T](ctx, c, version+"/namespaces/"+name+"/"+resource)
 
 			mu.Lock()
 			defer mu.Unlock()

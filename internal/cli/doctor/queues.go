@@ -11,6 +11,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/paged"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -41,14 +42,14 @@ func (d *doctor) readWorkloads(ctx context.Context, namespace string) (workloads
 		path += "/namespaces/" + namespace
 	}
 
-	var list metav1.PartialObjectMetadataList
-	if err := d.readInto(ctx, path+"/workloads", &list); err != nil {
+	list, err := paged.Items[metav1.PartialObjectMetadata](ctx, d.Client, path+"/workloads")
+	if err != nil {
 		return nil, d.Explain(err)
 	}
 
 	owners := workloads{}
-	for i := range list.Items {
-		for _, owner := range list.Items[i].OwnerReferences {
+	for i := range list {
+		for _, owner := range list[i].OwnerReferences {
 			owners[owner.UID] = true
 		}
 	}

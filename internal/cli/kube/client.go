@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,13 +19,8 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
-	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
-
-// pageSize is the largest number of objects that the API server returns for one list request.
-const pageSize = 500
 
 // Client is a connection to a cluster.
 type Client struct {
@@ -257,30 +251,6 @@ func (c *Client) unknown(ctx context.Context, name string, candidates []*kinds.K
 	return exit.Errorf(exit.Cluster, "%s; %s lists the objects of all namespaces", message, terminal.Hint("list -A"))
 }
 
-// Pods returns the pods of all attempts that belong to an object, executors last, and otherwise by name.
-func (c *Client) Pods(ctx context.Context, object client.Object) ([]corev1.Pod, error) {
-	var pods corev1.PodList
-
-	err := c.WithWatch.List(ctx, &pods, client.InNamespace(object.GetNamespace()), client.MatchingLabels{lifecycle.AppUIDLabel: string(object.GetUID())})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return ExecutorsLast(pods.Items), nil
-}
-
-// ExecutorsLast moves the executors behind the other pods. The names of executors contain a generated id, so by name
-// alone they would be before the driver of one application and after the driver of another.
-func ExecutorsLast(pods []corev1.Pod) []corev1.Pod {
-	rank := func(pod *corev1.Pod) int {
-		if pod.Labels[identity.RoleLabel] == identity.RoleExecutor {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(pods, func(a, b corev1.Pod) int { return rank(&a) - rank(&b) })
-	return pods
-}
-
 // MainPod returns the pod that the commands for an object use: the driver, the Connect server, or the master of a
 // cluster. The pod must belong to the object's current attempt and must be running. Otherwise the error says why there
 // is no such pod.
@@ -308,35 +278,4 @@ func RunningMain(pods []corev1.Pod) *corev1.Pod {
 		}
 	}
 	return nil
-}
-
-// Events returns the Events about an object and its pods, oldest first.
-func (c *Client) Events(ctx context.Context, object client.Object, pods []corev1.Pod) ([]corev1.Event, error) {
-	var list corev1.EventList
-	if err := c.WithWatch.List(ctx, &list, client.InNamespace(object.GetNamespace())); err != nil {
-		return nil, c.Explain(err)
-	}
-
-	uids := map[string]bool{string(object.GetUID()): true}
-	for i := range pods {
-		uids[string(pods[i].UID)] = true
-	}
-
-	for i := range list.Items {
-		list.Items[i].ManagedFields = nil // as kubectl shows objects
-	}
-
-	events := slices.DeleteFunc(list.Items, func(e corev1.Event) bool { return !uids[string(e.InvolvedObject.UID)] })
-	slices.SortStableFunc(events, func(a, b corev1.Event) int { return EventTime(&a).Compare(EventTime(&b)) })
-	return events, nil
-}
-
-// EventTime returns when an Event was last observed.
-func EventTime(e *corev1.Event) time.Time {
-	for _, at := range []time.Time{e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time} {
-		if !at.IsZero() {
-			return at
-		}
-	}
-	return e.CreationTimestamp.Time
 }

@@ -153,19 +153,13 @@ func (s *source) records(ctx context.Context, c *kube.Client, w wanted, namespac
 // addNamespaces adds the namespaces of the cluster. Records are found by namespace, because a store without a listing
 // of folders would list all logs.
 func (s *source) addNamespaces(ctx context.Context, c *kube.Client, namespaces map[string]bool) (notes []string) {
-	text, err := c.Raw(ctx, "/api/v1/namespaces")
-
-	var list corev1.NamespaceList
-	if err == nil {
-		err = utiljson.Unmarshal(text, &list)
-	}
-
+	names, err := c.Namespaces(ctx)
 	if err != nil {
 		return []string{fmt.Sprintf("only records of namespaces with applications are read, because the namespaces cannot be listed: %v", c.Explain(err))}
 	}
 
-	for i := range list.Items {
-		namespaces[list.Items[i].Name] = true
+	for _, name := range names {
+		namespaces[name] = true
 	}
 	return nil
 }

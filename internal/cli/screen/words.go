@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/paged"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -81,5 +81,5 @@ func EventLine(e *corev1.Event, v View) string {
 	if e.Count > 1 {
 		text += fmt.Sprintf(" (%d times)", e.Count)
 	}
-	return terminal.Wrap("  "+v.Time(kube.EventTime(e))+"  ", text, v.Width)
+	return terminal.Wrap("  "+v.Time(paged.EventTime(e))+"  ", text, v.Width)
 }

@@ -13,9 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
@@ -88,16 +86,7 @@ func Namespaces(ctx context.Context, flags *kube.Flags) (names []string) {
 		return nil
 	}
 
-	text, err := c.Raw(ctx, "/api/v1/namespaces")
-
-	var list metav1.PartialObjectMetadataList
-	if err != nil || utiljson.Unmarshal(text, &list) != nil {
-		return nil
-	}
-
-	for i := range list.Items {
-		names = append(names, list.Items[i].Name)
-	}
+	names, _ = c.Namespaces(ctx)
 	return names
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/ledger"
 	"github.com/sparkoperator/spark-operator/internal/cli/online"
+	"github.com/sparkoperator/spark-operator/internal/cli/paged"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/startup"
@@ -87,7 +88,7 @@ func (p *pages) read(r *web.Request, d depth) (*subject, func(), error) {
 
 	s.operator.Now = r.Now.UTC().Truncate(time.Microsecond)
 
-	if s.pods, err = s.lists().pods(ctx, object); err != nil {
+	if s.pods, err = limits.Pods(ctx, s.WithWatch, object); err != nil {
 		s.lacks("the pods", err)
 	}
 
@@ -108,7 +109,9 @@ func (p *pages) read(r *web.Request, d depth) (*subject, func(), error) {
 	return s, cancel, nil
 }
 
-func (s *subject) lists() lists { return lists{s.Client, maxKept} }
+// limits bounds the pods and the Events that a page of the console keeps. One request reads few of them, because most
+// Events of a namespace are dropped at once.
+var limits = paged.Limits{Page: 100, Kept: 2000}
 
 // noteError returns a note as an error, and an empty note as none.
 func noteError(note string) error {
@@ -124,7 +127,7 @@ func (s *subject) readMore() {
 	defer group.Wait()
 
 	var events error
-	group.Go(func() { s.events, events = s.lists().events(s.ctx, s.object, s.pods) })
+	group.Go(func() { s.events, events = limits.Events(s.ctx, s.WithWatch, s.object, s.pods) })
 
 	unused := ""
 	if slices.ContainsFunc(s.pods, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning }) {
@@ -150,7 +153,7 @@ func (s *subject) readMore() {
 
 // lacks notes that a part of the page could not be read.
 func (s *subject) lacks(part string, err error) {
-	if errors.Is(err, errMore) {
+	if errors.Is(err, paged.ErrMore) {
 		s.missing = append(s.missing, part+" are incomplete: "+err.Error())
 		return
 	}

@@ -12,7 +12,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 	typedauthorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
@@ -278,20 +277,8 @@ func (r rights) allowed(ctx context.Context, user *session.User, keys []key) ([]
 // listable returns the names of all namespaces, or none if the user may not list namespaces.
 func (r rights) listable(ctx context.Context, user *session.User) ([]string, error) {
 	a := r.ask(ctx, question{user: user.Key}, func(ctx context.Context, a *answer) {
-		text, err := user.Client.Raw(ctx, "/api/v1/namespaces")
-
-		var list metav1.PartialObjectMetadataList
-		if err == nil {
-			err = utiljson.Unmarshal(text, &list)
-		}
-
-		if apierrors.IsForbidden(err) {
-			return
-		}
-
-		a.err = err
-		for i := range list.Items {
-			a.names = append(a.names, list.Items[i].Name)
+		if a.names, a.err = user.Client.Namespaces(ctx); apierrors.IsForbidden(a.err) {
+			a.err = nil
 		}
 	})
 	return a.names, a.err

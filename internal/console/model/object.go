@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/paged"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 )
 
@@ -136,7 +137,7 @@ func conditionOf(c *metav1.Condition) Condition {
 
 func eventOf(object client.Object, e *corev1.Event) Event {
 	event := Event{
-		At: utc(kube.EventTime(e)), Warning: e.Type == corev1.EventTypeWarning, Reason: bounds.Line(e.Reason), Message: bounds.Line(e.Message), Count: e.Count,
+		At: utc(paged.EventTime(e)), Warning: e.Type == corev1.EventTypeWarning, Reason: bounds.Line(e.Reason), Message: bounds.Line(e.Message), Count: e.Count,
 	}
 	if e.InvolvedObject.UID != object.GetUID() {
 		event.About = bounds.Line(strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name)
