@@ -81,8 +81,8 @@ func manifests(t testing.TB) []string {
 
 func TestManifestsSurviveARoundTrip(t *testing.T) {
 	stored := map[string]*admission.Schema{
-		"SparkApplication": newSchema(t, crd.Ours(t, definitions[0].ours), versions[0]),
-		"SparkCluster":     newSchema(t, crd.Ours(t, definitions[1].ours), versions[0]),
+		"SparkApplication": admission.Ours(t, definitions[0].ours, versions[0]),
+		"SparkCluster":     admission.Ours(t, definitions[1].ours, versions[0]),
 	}
 
 	rules := crd.Rules(crd.Ours(t, definitions[0].ours), versions[0])

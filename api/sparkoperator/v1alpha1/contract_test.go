@@ -23,16 +23,6 @@ const (
 	version  = "v1alpha1"
 )
 
-func newSchema(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition) *admission.Schema {
-	t.Helper()
-
-	schema, err := admission.NewSchema(definition, version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
-}
-
 func encode(t testing.TB, v any) []byte {
 	t.Helper()
 
@@ -85,7 +75,7 @@ func TestPeersManifestsAreAccepted(t *testing.T) {
 // accepts, and stores it unchanged.
 func TestPeersValuesAreStored(t *testing.T) {
 	theirs := crd.Theirs(t, connects)
-	before, after := newSchema(t, theirs), newSchema(t, crd.Ours(t, connects))
+	before, after := admission.Of(t, theirs, version), admission.Ours(t, connects, version)
 
 	stored, rules := 0, crd.Rules(crd.Ours(t, connects), version)
 	for path, probe := range crd.Probes(theirs, version) {
@@ -140,7 +130,7 @@ func deliberatelyRefused(path string) bool {
 func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 	decoder := serializer.NewCodecFactory(newObjects(t)).UniversalDeserializer()
 	definition := crd.Ours(t, connects)
-	schema := newSchema(t, definition)
+	schema := admission.Ours(t, connects, version)
 
 	accepted, refused := 0, 0
 	for path, probe := range crd.Probes(definition, version) {
@@ -166,7 +156,7 @@ func TestWhatTheSchemaAcceptsIsDecoded(t *testing.T) {
 func TestFullObjectsAreStoredWhole(t *testing.T) {
 	ours := crd.Ours(t, connects)
 
-	schema := newSchema(t, ours)
+	schema := admission.Ours(t, connects, version)
 	for variant := range crd.Variants(ours, version) {
 		obj := crd.Full(ours, version, variant, crd.Sizes)
 

@@ -14,7 +14,7 @@ import (
 	strict "sigs.k8s.io/json"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
-	"github.com/sparkoperator/spark-operator/test/kit/crd"
+	"github.com/sparkoperator/spark-operator/test/kit/crd/admission"
 )
 
 func newObjects(t testing.TB) *runtime.Scheme {
@@ -62,7 +62,7 @@ func manifests(t testing.TB) []string {
 }
 
 func TestManifestsSurviveARoundTrip(t *testing.T) {
-	stored := newSchema(t, crd.Ours(t, connects))
+	stored := admission.Ours(t, connects, version)
 	for _, path := range manifests(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			sc, want := load(t, path)

@@ -102,10 +102,7 @@ func TestGaps(t *testing.T) {
 func TestProbes(t *testing.T) {
 	definition := parse(t, plain)
 
-	schema, err := admission.NewSchema(definition, "v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := admission.Of(t, definition, "v1")
 
 	accepted, refused := map[string]int{}, map[string]int{}
 	for path, probe := range crd.Probes(definition, "v1") {

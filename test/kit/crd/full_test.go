@@ -13,10 +13,7 @@ import (
 func TestFull(t *testing.T) {
 	definition := parse(t, plain)
 
-	schema, err := admission.NewSchema(definition, "v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := admission.Of(t, definition, "v1")
 
 	modes, ports := map[any]bool{}, map[any]bool{}
 

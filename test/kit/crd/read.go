@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -51,14 +52,22 @@ func Theirs(t testing.TB, file string) *apiextensionsv1.CustomResourceDefinition
 	return mustRead(t, path)
 }
 
+// read contains the definitions that have been read, by path. It takes long to decode one.
+var read sync.Map
+
 func mustRead(t testing.TB, path string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 
-	crd, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
+	found, ok := read.Load(path)
+	if !ok {
+		crd, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		found, _ = read.LoadOrStore(path, crd)
 	}
-	return crd
+	return found.(*apiextensionsv1.CustomResourceDefinition).DeepCopy()
 }
 
 // Read reads a definition from a YAML file, which may be compressed (.gz). It returns an error if the file contains

@@ -3,6 +3,7 @@
 package effort
 
 import (
+	"iter"
 	"os"
 	"strconv"
 	"testing"
@@ -37,5 +38,31 @@ func Long(t testing.TB) {
 
 	if os.Getenv(variable) == "" {
 		t.Skipf("takes much CPU time: set %s=1", variable)
+	}
+}
+
+// Share returns which share of the cases of an exhaustive test a run includes: one in so many, and all if the
+// environment variable LIVES is set, as in `make test`.
+func Share(t testing.TB) int {
+	t.Helper()
+
+	if os.Getenv(variable) == "" {
+		return 5
+	}
+	return 1
+}
+
+// Some returns the share of the cases of an exhaustive test that a run includes.
+func Some[K, V any](t testing.TB, cases iter.Seq2[K, V]) iter.Seq2[K, V] {
+	t.Helper()
+
+	share := Share(t)
+	return func(yield func(K, V) bool) {
+		n := 0
+		for k, v := range cases {
+			if n++; n%share == 0 && !yield(k, v) {
+				return
+			}
+		}
 	}
 }

@@ -6,11 +6,12 @@ package admission
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"sync"
+	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	definition "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
@@ -18,9 +19,11 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	"k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/sparkoperator/spark-operator/test/kit/crd"
 )
 
 // Schema validates objects against one version of a definition.
@@ -30,27 +33,39 @@ type Schema struct {
 	rules      *cel.Validator
 }
 
-// NewSchema returns the schema of a version of a definition. It returns an error if an API server would reject the
-// definition. Reasons for a rejection are a schema that is not structural, rules that do not compile or cost too much,
-// and a protected group without an approval.
-func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Schema, error) {
-	crd = crd.DeepCopy()
-	apiextensionsv1.SetDefaults_CustomResourceDefinition(crd)
-	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
+// schemas contains the schemas of our definitions, by the file name and version.
+var schemas sync.Map
 
-	for _, v := range crd.Spec.Versions {
-		if v.Storage {
-			crd.Status.StoredVersions = []string{v.Name}
-		}
+// Ours returns the schema of a version of our definition in a file.
+func Ours(t testing.TB, file, version string) *Schema {
+	t.Helper()
+
+	found, ok := schemas.Load(file + version)
+	if !ok {
+		found, _ = schemas.LoadOrStore(file+version, Of(t, crd.Ours(t, file), version))
 	}
+	return found.(*Schema)
+}
+
+// Of returns the schema of a version of a definition. Package definition checks whether a definition is valid.
+func Of(t testing.TB, definition *apiextensionsv1.CustomResourceDefinition, version string) *Schema {
+	t.Helper()
+
+	schema, err := newSchema(definition, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+func newSchema(definition *apiextensionsv1.CustomResourceDefinition, version string) (*Schema, error) {
+	definition = definition.DeepCopy()
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(definition)
+	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&definition.Spec)
 
 	var internal apiextensions.CustomResourceDefinition
-	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, &internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(definition, &internal, nil); err != nil {
 		return nil, err
-	}
-
-	if errs := definition.ValidateCustomResourceDefinition(context.Background(), &internal); len(errs) > 0 {
-		return nil, fmt.Errorf("definition %s: %w", crd.Name, errs.ToAggregate())
 	}
 
 	versionSchema, err := apiextensions.GetSchemaForVersion(&internal, version)
@@ -78,7 +93,7 @@ func NewSchema(crd *apiextensionsv1.CustomResourceDefinition, version string) (*
 // validates. It returns the object that would be stored, and the reasons for a rejection, if there are any.
 func (s *Schema) Admit(object []byte) (map[string]any, field.ErrorList) {
 	var obj map[string]any
-	if err := json.Unmarshal(object, &obj); err != nil {
+	if err := utiljson.Unmarshal(object, &obj); err != nil {
 		return nil, field.ErrorList{field.Invalid(nil, string(object), err.Error())}
 	}
 
@@ -97,4 +112,18 @@ func (s *Schema) Admit(object []byte) (map[string]any, field.ErrorList) {
 		errs = append(errs, broken...)
 	}
 	return obj, errs
+}
+
+// Faults returns the errors with which the API server would reject the creation of an object. The argument file is the
+// name of one of our definition files, and version is one of the versions in it.
+func Faults(t testing.TB, file, version string, object any) field.ErrorList {
+	t.Helper()
+
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, errs := Ours(t, file, version).Admit(text)
+	return errs
 }
