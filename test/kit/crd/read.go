@@ -1,6 +1,6 @@
 // Package crd lets tests read custom resource definitions. It compares our definitions with those of another operator,
-// and lists their rules and limits. It makes objects that a definition should accept, and objects that it should reject.
-// Package admission checks such objects.
+// and lists their rules and limits. It makes objects that a definition should accept, and objects that it should
+// reject. Package admission checks such objects.
 package crd
 
 import (
