@@ -6,6 +6,7 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,6 +95,7 @@ type body struct {
 	Status         struct {
 		Phase            string
 		ApplicationState struct{ State string }
+		CurrentState     struct{ CurrentStateSummary string } // of spark.apache.org
 		ExecutorState    map[string]string
 	}
 }
@@ -237,13 +239,17 @@ type reader struct {
 	lives  map[object]*life
 }
 
-const appLabel, roleLabel = "sparkoperator.k8s.io/app-name", "spark-role"
+// Labels of pods, ConfigMaps and Services: the name of the application in each API group, and the pod's role.
+const (
+	appLabel, apacheLabel = "sparkoperator.k8s.io/app-name", "spark.operator/spark-app-name"
+	roleLabel             = "spark-role"
+)
 
 // owner returns the application to which a write belongs, and whether it is known. A write of an Event belongs to the
 // owner of its subject. A write of another object belongs to the application that the object's labels named at
 // creation, even if the creation was before the scope.
 func (r *reader) owner(e *event, b body) (owner, bool) {
-	at := object{e.Object.Resource, e.Object.Namespace, e.Object.Name}
+	at, named := object{e.Object.Resource, e.Object.Namespace, e.Object.Name}, cmp.Or(b.Metadata.Labels[appLabel], b.Metadata.Labels[apacheLabel])
 	switch {
 	case at.resource == "sparkapplications":
 		return owner{app: at.name}, true
@@ -251,8 +257,8 @@ func (r *reader) owner(e *event, b body) (owner, bool) {
 		return owner{app: b.InvolvedObject.Name}, true
 	case at.resource == "events":
 		at.resource, at.name = "pods", b.InvolvedObject.Name
-	case e.Verb == "create" && b.Metadata.Labels[appLabel] != "" && e.ok():
-		r.owners[at] = owner{b.Metadata.Labels[appLabel], b.Metadata.Labels[roleLabel]}
+	case e.Verb == "create" && named != "" && e.ok():
+		r.owners[at] = owner{named, b.Metadata.Labels[roleLabel]}
 	}
 
 	known, ok := r.owners[at]
@@ -359,13 +365,13 @@ func (l *life) executor(name string) *pod {
 // fields, so a missing field means that the field has not changed.
 func (l *life) statusWritten(e *event, b body) {
 	at := change{received: e.Received, done: e.Done}
-	switch b.Status.ApplicationState.State {
-	case "RUNNING":
+	switch state := cmp.Or(b.Status.ApplicationState.State, b.Status.CurrentState.CurrentStateSummary); state {
+	case "RUNNING", "RunningHealthy":
 		l.driver.statuses = append(l.driver.statuses, at)
-	case "SUCCEEDING", "FAILING", "COMPLETED", "FAILED", "PENDING_RERUN":
+	case "SUCCEEDING", "FAILING", "COMPLETED", "FAILED", "PENDING_RERUN", "Succeeded", "Failed", "ResourceReleased":
 		at.ended = true
 		l.driver.statuses = append(l.driver.statuses, at)
-		l.completed = b.Status.ApplicationState.State == "COMPLETED"
+		l.completed = state == "COMPLETED" || state == "ResourceReleased"
 	}
 
 	for name, state := range b.Status.ExecutorState {

@@ -123,6 +123,34 @@ func TestReadSumsTheWritesOfALoad(t *testing.T) {
 	}
 }
 
+// TestReadCountsLivesOfSparkApacheOrg counts the writes of an application of the other API group.
+func TestReadCountsLivesOfSparkApacheOrg(t *testing.T) {
+	named := strings.ReplaceAll(labels("pi", "driver"), appLabel, apacheLabel)
+	state := func(state string) string { return fmt.Sprintf(`{"status":{"currentState":{"currentStateSummary":%q}}}`, state) }
+
+	got, err := Read(strings.NewReader(strings.Join([]string{
+		line(0, LoadAgent, "create", "a/sparkapplications/pi", 201, "{}"),
+		line(1, operator, "create", "a/pods/pi-driver", 201, named),
+		line(2, NodeAgent, "patch", "a/pods/pi-driver/status", 200, `{"status":{"phase":"Running"}}`),
+		line(3, operator, "patch", "a/sparkapplications/pi/status", 200, state("RunningHealthy")),
+		line(4, NodeAgent, "patch", "a/pods/pi-driver/status", 200, `{"status":{"phase":"Succeeded"}}`),
+		line(5, operator, "patch", "a/sparkapplications/pi/status", 200, state("Succeeded")),
+		line(6, operator, "delete", "a/pods/pi-driver", 200, ""),
+		line(7, operator, "patch", "a/sparkapplications/pi/status", 200, state("ResourceReleased")),
+	}, "")), Scope{From: start, Namespaces: []string{"a"}, Controller: OperatorAgent})
+
+	want := map[string]int{Objects: 1, StatusWrites: 3, Others: 1}
+	if err != nil || got.NoDriver+got.NoStatus != 0 || got.WithoutApplication != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+
+	for _, class := range Classes {
+		if got.Writes[class] != want[class] || got.MaxWrites[class] != want[class] {
+			t.Errorf("%d %s, at most %d in a life; want %d", got.Writes[class], class, got.MaxWrites[class], want[class])
+		}
+	}
+}
+
 // TestChangesWithoutStatusAreCounted checks that an Account counts the pod changes that no later status reflects.
 func TestChangesWithoutStatusAreCounted(t *testing.T) {
 	early := sampleLog()

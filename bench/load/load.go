@@ -41,6 +41,8 @@ type Class struct {
 	Log int
 	// Alone is true if the applications request no executors. The operator then does not search for missing executors.
 	Alone bool
+	// Apache is true for applications of spark.apache.org. Their simulated drivers create no executors.
+	Apache bool
 }
 
 // Spec describes a load. Seed determines the random choices: run times and failures.
@@ -157,12 +159,31 @@ func (s Spec) application(class, i int) Application {
 		a.At = time.Duration(float64(i) / c.Rate * float64(time.Second))
 	}
 
+	version, content := "sparkoperator.k8s.io/v1beta2", c.spec(p)
+	if c.Apache {
+		version, content = "spark.apache.org/v1", apacheSpec(p)
+	}
+
 	a.Object = &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication",
+		"apiVersion": version, "kind": "SparkApplication",
 		"metadata": map[string]any{"name": a.Name, "namespace": a.Namespace},
-		"spec":     c.spec(p),
+		"spec":     content,
 	}}
 	return a
+}
+
+// apacheSpec returns the spec of an application of spark.apache.org.
+func apacheSpec(p Program) map[string]any {
+	return map[string]any{
+		"mainClass":  "org.apache.spark.examples.SparkPi",
+		"jars":       "local:///opt/spark/examples/jars/spark-examples.jar",
+		"driverArgs": p.Arguments(), "runtimeVersions": map[string]any{"sparkVersion": "4.1.4"},
+		"sparkConf": map[string]any{
+			"spark.kubernetes.container.image":                        "docker.io/apache/spark:4.1.4",
+			"spark.kubernetes.authenticate.driver.serviceAccountName": "default",
+			"spark.executor.instances":                                "1",
+		},
+	}
 }
 
 func (c Class) spec(p Program) map[string]any {

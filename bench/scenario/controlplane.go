@@ -31,6 +31,7 @@ import (
 // Resources that scenarios create or wait for.
 var (
 	applications = schema.GroupVersionResource{Group: "sparkoperator.k8s.io", Version: "v1beta2", Resource: "sparkapplications"}
+	apacheApps   = schema.GroupVersionResource{Group: "spark.apache.org", Version: "v1", Resource: "sparkapplications"}
 	scheduled    = applications.GroupVersion().WithResource("scheduledsparkapplications")
 	pods         = corev1.SchemeGroupVersion.WithResource("pods")
 	services     = corev1.SchemeGroupVersion.WithResource("services")

@@ -29,6 +29,8 @@ type Size struct {
 
 	// Burst and Lives are the numbers of applications in the scenarios with these names.
 	Burst, Lives int
+	// Apache is the number of applications of spark.apache.org in the scenario apache.
+	Apache int
 	// Order is the sequence of programs in the scenario lives: o is the operator, and p is the plain program. With the
 	// order "oppo", a machine that steadily becomes slower or faster affects both programs alike.
 	Order string
@@ -65,7 +67,7 @@ type Size struct {
 var Plans = map[string]Size{
 	"full": {
 		AtOnce: 1, Quiet: 11 * time.Second, CalmLimit: 3 * time.Minute, Ease: 5 * time.Second,
-		Burst: 200, Lives: 400, Order: "oppo", Half: time.Minute, Levels: [3]int{100, 1000, 10000}, Probe: 100, Pressing: 200,
+		Burst: 200, Lives: 400, Apache: 20, Order: "oppo", Half: time.Minute, Levels: [3]int{100, 1000, 10000}, Probe: 100, Pressing: 200,
 		Finished: 10000, Failovers: 3, Deleted: 1000, HostilePods: 50000, HostileMaps: 1000, HostileStarts: 3, HostileProbe: 20, Crowd: 5000,
 		Schedules: 1000, ScheduleRoom: 30 * time.Second, Logs: 100, LogOrder: "wscscw", BenchTime: "1s", Submits: 3,
 		Sparks: []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"},
@@ -76,7 +78,7 @@ var Plans = map[string]Size{
 	},
 	"tiny": {
 		AtOnce: 4, Quiet: time.Second, Ease: time.Second,
-		Burst: 5, Lives: 6, Order: "op", Half: 3 * time.Second, Levels: [3]int{3, 6, 9}, Probe: 4, Pressing: 5,
+		Burst: 5, Lives: 6, Apache: 4, Order: "op", Half: 3 * time.Second, Levels: [3]int{3, 6, 9}, Probe: 4, Pressing: 5,
 		Finished: 10, Failovers: 1, Deleted: 10, HostilePods: 50, HostileMaps: 5, HostileStarts: 1, HostileProbe: 3, Crowd: 100,
 		Schedules: 5, ScheduleRoom: 5 * time.Second, Logs: 3, LogOrder: "wsc", BenchTime: "1x", Submits: 1,
 	},
@@ -93,6 +95,7 @@ var scenarios = []struct {
 	{"micro", true, 15 * time.Minute, (*rig).micro},
 	{"burst", false, 15 * time.Minute, (*rig).burst},
 	{"lives", false, 25 * time.Minute, (*rig).lives},
+	{"apache", false, 10 * time.Minute, (*rig).apache},
 	{"standing", false, 45 * time.Minute, (*rig).standing},
 	{"finished", false, 45 * time.Minute, (*rig).finished},
 	{"failover", false, 10 * time.Minute, (*rig).failover},

@@ -18,6 +18,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
@@ -161,9 +162,22 @@ func (e *completions) handle(x any) {
 	}
 }
 
+// stateOf returns the state of an application. The last state of an application of spark.apache.org counts as
+// COMPLETED.
 func stateOf(app *unstructured.Unstructured) string {
 	state, _, _ := unstructured.NestedString(app.Object, "status", "applicationState", "state")
+	if last, _, _ := unstructured.NestedString(app.Object, "status", "currentState", "currentStateSummary"); last == "ResourceReleased" {
+		state = "COMPLETED"
+	}
 	return state
+}
+
+// resourceOf returns the resource of an application.
+func resourceOf(app *unstructured.Unstructured) schema.GroupVersionResource {
+	if app.GroupVersionKind().Group == apacheApps.Group {
+		return apacheApps
+	}
+	return applications
 }
 
 // runLoad creates a load, waits until all its applications have ended, and returns the time at which the last one
@@ -174,12 +188,13 @@ func (r *rig) runLoad(spec load.Spec) time.Time {
 	defer cancel()
 
 	e := &completions{exits: map[string]int32{}, all: make(chan struct{})}
-	for _, a := range spec.Applications() {
+	all := spec.Applications()
+	for _, a := range all {
 		e.exits[a.Namespace+"/"+a.Name] = a.Program.Exit
 	}
 
 	for _, name := range spec.Namespaces() {
-		watch := dynamicinformer.NewFilteredDynamicInformer(r.load, applications, name, 0, cache.Indexers{}, nil).Informer()
+		watch := dynamicinformer.NewFilteredDynamicInformer(r.load, resourceOf(all[0].Object), name, 0, cache.Indexers{}, nil).Informer()
 
 		handler := must(watch.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: e.handle, UpdateFunc: func(_, x any) { e.handle(x) }}))
 		go watch.RunWithContext(ctx)
@@ -213,7 +228,7 @@ func (r *rig) send(spec load.Spec) {
 			return err
 		}
 
-		_, err := r.load.Resource(applications).Namespace(all[i].Namespace).Create(ctx, all[i].Object, metav1.CreateOptions{})
+		_, err := r.load.Resource(resourceOf(all[i].Object)).Namespace(all[i].Namespace).Create(ctx, all[i].Object, metav1.CreateOptions{})
 		return err
 	})
 }

@@ -111,6 +111,13 @@ func (r *rig) burst() {
 	}
 }
 
+// apache measures how often the operator writes for applications of spark.apache.org, whose drivers have no executors.
+func (r *rig) apache() {
+	r.withProgram(audit.OperatorAgent, func(p *program) {
+		r.note("operator", r.carry(p, singleClass(load.Class{Name: r.unusedName("apache"), Count: r.Apache, Rate: 4, Run: time.Second, Apache: true})))
+	})
+}
+
 // submit measures the spark-submit of a Spark version, from the image of this version. spark-submit submits in cluster
 // mode and does not wait for the application. The measurement starts with the script and stops at its exit. The first
 // submission does not count, because it reads files from the disk that later submissions find in memory.
