@@ -138,7 +138,7 @@ func start(t *testing.T, program string) *process {
 
 	p := &process{t: t, cmd: exec.Command(program, "console", "--config", filepath.Join(dir, "console.yaml")), base: "http://127.0.0.1:18099"}
 
-	p.cmd.Env = append(os.Environ(), "GOMEMLIMIT=90MiB")
+	p.cmd.Env = append(os.Environ(), "GOGC=50", "GOMEMLIMIT=256MiB") // as the chart sets them
 	p.cmd.Stderr = os.Stderr
 
 	if err := p.cmd.Start(); err != nil {
