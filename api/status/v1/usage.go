@@ -31,7 +31,7 @@ type OperatorUsage struct {
 	// The largest number of executors of the attempt that had a node at the same time.
 	// +optional
 	PeakExecutors int32 `json:"peakExecutors,omitempty"`
-	// How long all attempts have waited, by cause.
+	// How long the attempts of the current or last run have waited, by cause.
 	// +optional
 	Pending UsagePending `json:"pending,omitzero"`
 	// Executors of the attempt that had a node at the stored time, as ranges of their numbers.

@@ -27,7 +27,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
 
-// StoreVariable is the environment variable with the URL of the store.
+// StoreVariable is the environment variable with the URL of the store of kept logs and records, the default of --store.
 const StoreVariable = "SPARK_LOG_STORE"
 
 // maxExcess is by how many bytes a file may be longer than its index says. The mark in the place of the omitted part

@@ -24,6 +24,7 @@ import (
 
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kept"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/stage"
@@ -32,9 +33,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/record/run"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
-
-// storeVariable is the environment variable with the default of --store.
-const storeVariable = "SPARKCTL_STORE"
 
 // Commands returns the verbs of this package.
 func Commands(streams terminal.Streams) []*cobra.Command {
@@ -49,7 +47,7 @@ type source struct {
 }
 
 func (s *source) addTo(flags *pflag.FlagSet) {
-	flags.StringVar(&s.store, "store", os.Getenv(storeVariable), "`URL` of the object store with the records, as the operator's configuration has it in logs[].store (environment: "+storeVariable+"); default: "+
+	flags.StringVar(&s.store, "store", os.Getenv(kept.StoreVariable), "`URL` of the object store with the records, as the operator's configuration has it in logs[].store (environment: "+kept.StoreVariable+"); default: "+
 		"those in the statuses of applications, and ConfigMaps")
 }
 
@@ -85,6 +83,10 @@ func (s *source) runs(ctx context.Context, c *kube.Client, w wanted) ([]*run.Rec
 
 		found, left = s.fromPlaces(ctx, objects, w)
 		notes = append(notes, left...)
+
+		if w.namespace == "" && len(found) > 0 {
+			notes = append(notes, "records of namespaces without an application are not read; --store names a store that is read for all namespaces")
+		}
 	}
 
 	all, more, err := s.with(ctx, c, w, objects, found)

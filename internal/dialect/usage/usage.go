@@ -73,7 +73,7 @@ func Next(stored *statusv1.OperatorUsage, f Facts) *statusv1.OperatorUsage {
 
 	u.Driver.Sampled, u.Executors.Sampled = PlusSamples(u.Driver.Sampled, f.DriverSamples), PlusSamples(u.Executors.Sampled, f.ExecutorSamples)
 	if f.NextRun {
-		u.EarlierRuns = Total(&u)
+		u.EarlierRuns, u.Pending = Total(&u), statusv1.UsagePending{}
 	}
 
 	if !f.Live {

@@ -307,6 +307,14 @@ func TestPendingByCause(t *testing.T) {
 	if diff := cmp.Diff(want, stored.Pending); diff != "" {
 		t.Error(diff)
 	}
+
+	// The records of two runs of a custom resource are added up, so none may have the waiting time of the other.
+	next := Next(stored, Facts{NextRun: true, Now: time.Unix(start+100, 0)})
+	next = Next(next, Facts{Attempt: 1, Waits: "Unschedulable", Now: time.Unix(start+104, 0)})
+
+	if diff := cmp.Diff(statusv1.UsagePending{UnschedulableSeconds: 4}, next.Pending); diff != "" {
+		t.Error("the next run:", diff)
+	}
 }
 
 // FuzzStoredUsage checks that no usage in a status, which users may have written, leads to a panic, to negative sums or

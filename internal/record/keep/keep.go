@@ -96,12 +96,21 @@ func (r *Recorder) Ended(ctx context.Context, object client.Object) {
 	full := len(r.waiting) >= maxWaiting
 	r.mu.Unlock()
 
-	if waits || known || full {
+	if waits || known {
 		return
 	}
 
 	bucket, keeps := r.Place(ctx, record.Namespace)
 	if !keeps {
+		return
+	}
+
+	if full {
+		r.Written(false)
+		r.Failed(object, fmt.Sprintf("the record of the run that ended at %s was not kept, because %d others wait to be written; check that the store answers",
+			record.Ended.Format(time.RFC3339), maxWaiting))
+		r.forget(id, record.Ended)
+
 		return
 	}
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-logr/logr/testr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -109,6 +111,32 @@ func TestRecordsInConfigMap(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestTooManyRecords checks that a record for which there is no room is reported once.
+func TestTooManyRecords(t *testing.T) {
+	t.Parallel()
+
+	var reported []string
+	missed := 0
+	r := keep.New(keep.Options{ // it is not started, so that all records wait
+		Place: func(context.Context, string) (*store.Bucket, bool) { return nil, true }, Clock: time.Now, Log: testr.New(t),
+		Failed:  func(_ client.Object, message string) { reported = append(reported, message) },
+		Written: func(bool) { missed++ },
+	})
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "pi"}}
+
+	app.Status.Operator = &statusv1.OperatorStatus{Phase: "Done", Attempt: 1, Outcome: "Succeeded", EndedAt: &metav1.MicroTime{Time: time.Now()}}
+	for i := range 2001 {
+		app.UID = types.UID(fmt.Sprint(i))
+		r.Ended(t.Context(), app)
+	}
+
+	r.Ended(t.Context(), app)
+
+	if len(reported) != 1 || missed != 1 || !strings.Contains(reported[0], "2000 others wait") {
+		t.Errorf("%d records were reported as not kept, %d counted: %q", len(reported), missed, reported)
+	}
 }
 
 // TestRecordsInStore checks the key and the content of a record in a store. Runs that have not ended, or that ended

@@ -76,7 +76,7 @@ type Record struct {
 	Driver        Pods                  `json:"driver,omitzero"`
 	Executors     Pods                  `json:"executors,omitzero"`
 	PeakExecutors int32                 `json:"peakExecutors,omitempty"` // of the last attempt
-	Pending       statusv1.UsagePending `json:"pending,omitzero"`        // since the creation of the custom resource
+	Pending       statusv1.UsagePending `json:"pending,omitzero"`        // of all attempts of the run
 	Links         Links                 `json:"links,omitzero"`
 }
 

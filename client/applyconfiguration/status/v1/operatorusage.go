@@ -29,7 +29,7 @@ type OperatorUsageApplyConfiguration struct {
 	EarlierRuns *UsageSumsApplyConfiguration `json:"earlierRuns,omitempty"`
 	// The largest number of executors of the attempt that had a node at the same time.
 	PeakExecutors *int32 `json:"peakExecutors,omitempty"`
-	// How long all attempts have waited, by cause.
+	// How long the attempts of the current or last run have waited, by cause.
 	Pending *UsagePendingApplyConfiguration `json:"pending,omitempty"`
 	// Executors of the attempt that had a node at the stored time, as ranges of their numbers.
 	Open *string `json:"open,omitempty"`
