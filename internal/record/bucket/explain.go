@@ -3,8 +3,10 @@ package bucket
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"gocloud.dev/gcerrors"
 )
@@ -44,6 +46,10 @@ func (h Hints) wayOut(code string) string {
 		return h.AWS
 	case "ExpiredToken":
 		return "log in again, or " + h.AWS
+	case "XMinioStorageFull", "QuotaExceeded", "InsufficientStorage":
+		return "free space in the store, or name another one in " + h.Setting
+	case "SlowDown", "RequestLimitExceeded", "ServiceUnavailable":
+		return "raise the store's limit of requests, or try again later"
 	case "AccessDenied":
 		return "ask the owner of the bucket for the rights s3:GetObject, s3:PutObject and s3:DeleteObject, or " + h.AWS
 	}
@@ -81,7 +87,30 @@ func Explain(err error, h Hints) error {
 	if request, ok := errors.AsType[*url.Error](err); ok {
 		return &storeError{text: fmt.Sprintf("the store is not reachable: %v; correct the endpoint in %s, or check the network", request.Err, h.Setting), err: err}
 	}
-	return err
+	return h.explainKind(err)
+}
+
+// explainKind explains errors of which only the kind is known: those of directories, Google and Azure. The clients of
+// the latter two add the whole answer in further lines.
+func (h Hints) explainKind(err error) error {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	out := ""
+
+	switch code := gcerrors.Code(err); {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		out = "free space on the volume of the directory in " + h.Setting
+	case errors.Is(err, fs.ErrPermission):
+		out = "let the user of the process read and write the directory in " + h.Setting
+	case code == gcerrors.NotFound:
+		out = "create the bucket or the container, or correct its name in " + h.Setting
+	case code == gcerrors.PermissionDenied:
+		out = "ask the owner of the bucket or the container for the rights to read, write, list and delete objects"
+	case code == gcerrors.ResourceExhausted:
+		out = "raise the store's limits, or name another store in " + h.Setting
+	default:
+		return err
+	}
+	return &storeError{text: text + "; " + out, err: err}
 }
 
 // IsNotFound reports whether an object does not exist.

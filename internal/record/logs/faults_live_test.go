@@ -46,7 +46,7 @@ func TestStoreThatFails(t *testing.T) {
 		"wrong credentials":     {answers(http.StatusForbidden, "SignatureDoesNotMatch"), "give the operator's service account a role"},
 		"somebody else's":       {answers(http.StatusForbidden, "AccessDenied"), "ask the owner of the bucket"},
 		"bucket does not exist": {answers(http.StatusNotFound, "NoSuchBucket"), "correct its name in logs[0].store"},
-		"full":                  {answers(http.StatusInsufficientStorage, "XMinioStorageFull"), "XMinioStorageFull"},
+		"full":                  {answers(http.StatusInsufficientStorage, "XMinioStorageFull"), "free space in the store"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := "127.0.0.1:1"

@@ -283,6 +283,7 @@ func TestDeletionWaitsForLog(t *testing.T) {
 	}
 
 	k.WaitDeleting(driver)
+	k.WaitEvent(app, "LogsNotKept", "could not be read and stored within 2s; raise wait in logs")
 	k.Stopped(driver)
 	k.WaitState(app.Name, v1beta2.ApplicationStateSuspended)
 }

@@ -90,6 +90,10 @@ func (k *Keeper) conclude(t *task, problem *lifecycle.Cause) (changed bool) {
 		next.KeptAt = time.Now().UTC().Truncate(time.Microsecond)
 	}
 
+	if problem != nil {
+		problem.Message = lifecycle.Cut(problem.Message, maxProblem) + t.advice(problem.Reason)
+	}
+
 	next.Cause = a.cause(t.describe(), next.Cause, problem)
 	if problem != nil && !t.counted {
 		t.counted = true
@@ -123,7 +127,7 @@ func (a *attempt) cause(log string, before lifecycle.Cause, problem *lifecycle.C
 
 	log += " was not kept: "
 	if problem != nil {
-		a.causes[log] = lifecycle.Cause{Reason: problem.Reason, Message: log + lifecycle.Cut(problem.Message, maxProblem)}
+		a.causes[log] = lifecycle.Cause{Reason: problem.Reason, Message: log + problem.Message}
 		return a.causes[log]
 	}
 
@@ -141,6 +145,21 @@ func (a *attempt) cause(log string, before lifecycle.Cause, problem *lifecycle.C
 
 // maxProblem is the largest size of the message about a log that was not kept, in bytes.
 const maxProblem = 600
+
+// advice returns what can be done so that the next log is kept, after a semicolon. Errors of stores have their own.
+func (t *task) advice(reason string) string {
+	streams := t.executor != "" || t.place.bucket == nil || t.place.entry.StreamInterval.Duration > 0
+
+	switch {
+	case reason == ReasonTimeout:
+		return "; raise wait in logs of the operator's configuration, or find out why the node or the store is slow"
+	case reason == ReasonForbidden:
+		return "; grant the operator's service account the right to get pods/log, as the chart does if logs is set"
+	case (reason == ReasonGone || reason == ReasonUnreadable) && !streams:
+		return "; with streamInterval in logs of the operator's configuration, logs are uploaded while drivers run"
+	}
+	return ""
+}
 
 func (t *task) describe() string {
 	who := "the driver"
