@@ -93,8 +93,7 @@ func Explain(err error, h Hints) error {
 // explainKind explains errors of which only the kind is known: those of directories, Google and Azure. The clients of
 // the latter two add the whole answer in further lines.
 func (h Hints) explainKind(err error) error {
-	text, _, _ := strings.Cut(err.Error(), "\n")
-	out := ""
+	var out string
 
 	switch code := gcerrors.Code(err); {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -110,6 +109,8 @@ func (h Hints) explainKind(err error) error {
 	default:
 		return err
 	}
+
+	text, _, _ := strings.Cut(err.Error(), "\n")
 	return &storeError{text: text + "; " + out, err: err}
 }
 

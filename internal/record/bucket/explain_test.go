@@ -45,7 +45,7 @@ func TestExplain(t *testing.T) {
 			"open /logs/a: permission denied; let the user of the process read and write the directory in logs[0].store",
 		},
 		"Azure without an identity": {
-			errors.New("DefaultAzureCredential: failed to acquire a token.\nAttempted credentials: ..."), "no credentials for Azure; give it an identity",
+			fmt.Errorf("get: DefaultAzureCredential: failed to acquire a token.\n%s", "Attempted credentials: ..."), "no credentials for Azure; give it an identity",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -152,7 +152,7 @@ func sweep(t *testing.T, k *keeping, now time.Time) {
 // include those of the ConfigMap with the logs. Afterwards, the log of each attempt is whole, and the status has the
 // result.
 func TestCrashes(t *testing.T) {
-	crashrig.ForCrashPoints(t, 52, 9, func(t *testing.T, crash *crashrig.Crashing) bool {
+	crashrig.ForCrashPoints(t, 58, 9, func(t *testing.T, crash *crashrig.Crashing) bool {
 		t.Helper()
 		k := keep(t, "")
 		life := crashrig.StartCrashLife(k.World, crash, func(change ...func(*operator.Environment)) (stop func()) {

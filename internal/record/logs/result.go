@@ -90,11 +90,7 @@ func (k *Keeper) conclude(t *task, problem *lifecycle.Cause) (changed bool) {
 		next.KeptAt = time.Now().UTC().Truncate(time.Microsecond)
 	}
 
-	if problem != nil {
-		problem.Message = lifecycle.Cut(problem.Message, maxProblem) + t.advice(problem.Reason)
-	}
-
-	next.Cause = a.cause(t.describe(), next.Cause, problem)
+	next.Cause = a.cause(t, next.Cause, problem)
 	if problem != nil && !t.counted {
 		t.counted = true
 
@@ -120,14 +116,14 @@ func (k *Keeper) conclude(t *task, problem *lifecycle.Cause) (changed bool) {
 
 // cause returns why a log of the attempt is not kept, after the news about a log: the problem, or nil if it is kept.
 // The argument before is the cause that was shown until now, possibly by an earlier process.
-func (a *attempt) cause(log string, before lifecycle.Cause, problem *lifecycle.Cause) lifecycle.Cause {
+func (a *attempt) cause(t *task, before lifecycle.Cause, problem *lifecycle.Cause) lifecycle.Cause {
 	if a.causes == nil {
 		a.causes = map[string]lifecycle.Cause{}
 	}
 
-	log += " was not kept: "
+	log := t.describe() + " was not kept: "
 	if problem != nil {
-		a.causes[log] = lifecycle.Cause{Reason: problem.Reason, Message: log + problem.Message}
+		a.causes[log] = lifecycle.Cause{Reason: problem.Reason, Message: log + lifecycle.Cut(problem.Message, maxProblem) + t.advice(problem.Reason)}
 		return a.causes[log]
 	}
 
