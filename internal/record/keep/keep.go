@@ -107,7 +107,7 @@ func (r *Recorder) Ended(ctx context.Context, object client.Object) {
 
 	if full {
 		r.Written(false)
-		r.Failed(object, fmt.Sprintf("the record of the run that ended at %s was not kept, because %d others wait to be written; check that the store answers",
+		r.Failed(object, fmt.Sprintf("the record of the run that ended at %s was not kept, because as many others wait to be written as can wait (%d); check that the store answers",
 			record.Ended.Format(time.RFC3339), maxWaiting))
 		r.forget(id, record.Ended)
 

@@ -134,7 +134,7 @@ func TestTooManyRecords(t *testing.T) {
 
 	r.Ended(t.Context(), app)
 
-	if len(reported) != 1 || missed != 1 || !strings.Contains(reported[0], "2000 others wait") {
+	if len(reported) != 1 || missed != 1 || !strings.Contains(reported[0], "can wait (2000)") {
 		t.Errorf("%d records were reported as not kept, %d counted: %q", len(reported), missed, reported)
 	}
 }
