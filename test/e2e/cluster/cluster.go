@@ -71,6 +71,9 @@ type Options struct {
 	Out io.Writer
 	// Spark loads the Spark image, so that applications run. If false, every pod waits for its image.
 	Spark bool
+	// Bare leaves the operator out: neither its namespace nor its image nor the release exists. Only an embedded cluster
+	// can be bare.
+	Bare bool
 	// Kubeconfig is the administrator's kubeconfig of an existing cluster. If empty, Start starts an embedded cluster.
 	// The nodes of an existing cluster must have the operator's image under the name OperatorImageName, and the Spark
 	// images under their usual names.
@@ -154,7 +157,9 @@ func (c *Cluster) start(ctx context.Context) error {
 	group, side := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.build(side, "test/e2e", c.helm, "helm.sh/helm/v4/cmd/helm") })
 	group.Go(func() (err error) {
-		c.OperatorImage, err = c.output(side, nil, c.local, "image", "operator", "--source", c.options.Root, "--tag", image)
+		if !c.options.Bare {
+			c.OperatorImage, err = c.output(side, nil, c.local, "image", "operator", "--source", c.options.Root, "--tag", image)
+		}
 		return err
 	})
 
@@ -176,6 +181,10 @@ func (c *Cluster) start(ctx context.Context) error {
 
 	if err := c.connect(); err != nil {
 		return err
+	}
+
+	if c.options.Bare {
+		return c.Local(ctx, "load", "--dir", c.state(), spark)
 	}
 
 	if err := c.makeNamespace(ctx); err != nil {
