@@ -84,7 +84,7 @@ func (w *suite) runGroups(t *testing.T) {
 	run(t, "pages", w.pages)
 
 	if *wholeLife {
-		t.Run("tutorials", w.tutorials)
+		t.Run("commands of pages", w.followPages)
 	}
 
 	run(t, "terminal", w.terminal)
