@@ -131,6 +131,7 @@ var weRefuse = []listed{
 	{text: `.*is port 7000, which.*`, cases: `ports-same`, reason: noSuchName},
 	{text: `.*becomes the option -Xmx.*`, cases: `memory-no-unit|memory-two-letters`, reason: diesInJVM},
 	{text: `spark.executor.extraJavaOptions: .*`, cases: `java-options-executor`, reason: diesInJVM},
+	{text: `.*: Spark ends the driver at its start`, cases: `executor-allocation-odd`, reason: diesInJVM},
 	{text: `.*the driver cannot run without DriverServiceFeatureStep`, cases: `steps-excluded-service`,
 		reason: diesInJVM},
 	{text: `.*podTemplateFile: .* contains no pod`, cases: `template-executor-invalid`, reason: neverStarts},

@@ -52,6 +52,10 @@ func (d *Draft) checkConf() error {
 			return submit.KeyErrorf(key, "should be more than zero, but is %s", d.Conf.Quote(key, strconv.Itoa(n)))
 		}
 	}
+
+	if err := d.checkBounds(); err != nil {
+		return err
+	}
 	return d.checkInstances()
 }
 

@@ -315,3 +315,42 @@ func TestRefusedOptions(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBounds checks values at the limits that Spark applies when its context starts, in Spark 3.5 and 4.1. The limits
+// of 4.1 were found by starting a SparkContext of Spark 4.1.4 with each value.
+func TestBounds(t *testing.T) {
+	for key, c := range map[string]struct{ refused, accepted, old string }{ // Spark 3.5 accepts the values old
+		"spark.kubernetes.allocation.batch.size":                      {"0 -1 x 1.5", "1 10 ${env:SIZE}", "1"},
+		"spark.kubernetes.allocation.batch.delay":                     {"100ms 100 0 -1s 1.5s x ${spark.none}", "101ms 101 1s", "100ms 1"},
+		"spark.kubernetes.allocation.maximum":                         {"0 -1", "1", "0 x"},
+		"spark.kubernetes.allocation.maxPendingPods":                  {"0", "1", "1"},
+		"spark.kubernetes.allocation.driver.readinessTimeout":         {"0 999ms -1s", "1 1s 1000ms", "1s"},
+		"spark.kubernetes.allocation.executor.timeout":                {"0 0s -1ms", "1 1ms", "1"},
+		"spark.kubernetes.executor.apiPollingInterval":                {"0", "1", "1"},
+		"spark.kubernetes.executor.eventProcessingInterval":           {"0s", "1ms", "1"},
+		"spark.memory.storageFraction":                                {"1 1.0 -0.1 NaN x", "0 0.5 0.99", "0"},
+		"spark.memory.offHeap.size":                                   {"-1 -1g x", "0 1g", "0"},
+		"spark.scheduler.listenerbus.eventqueue.capacity":             {"0", "1", "1"},
+		"spark.scheduler.listenerbus.metrics.maxListenerClassesTimed": {"-2", "-1", "0"},
+		"spark.scheduler.numCancelledJobGroupsToTrack":                {"0", "1", "0"},
+		"spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": {"0", "1", "1"},
+		"spark.buffer.size":                                           {"-1", "0", "0"},
+		"spark.diskStore.subDirectories":                              {"0", "1", "1"},
+		"spark.log.level":                                             {"x WARNING", "WARN info Off", "WARN"},
+	} {
+		for _, value := range strings.Fields(c.refused) {
+			kit.RefusedFor(t, kit.With(key, value), key, "should be")
+		}
+
+		for version, values := range map[string]string{"4.1.4": c.accepted, "3.5.9": c.old} {
+			for _, value := range strings.Fields(values) {
+				r := kit.With(key, value)
+				r.SparkVersion = version
+
+				if _, err := native.Build(r); err != nil {
+					t.Errorf("Spark %s: %s=%s: %v", version, key, value, err)
+				}
+			}
+		}
+	}
+}
