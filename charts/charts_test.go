@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write known-values.json")
+var update = flag.Bool("update", false, "write known-values.json and docs/values.md")
 
 const known = "spark-operator/files/known-values.json"
 

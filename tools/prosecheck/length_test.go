@@ -17,6 +17,7 @@ var longPages = map[string]string{
 	"cli.md":          "generated from the commands",
 	"failures.md":     "generated from the rules and the recorded endings",
 	"states.md":       "generated from the state machines",
+	"values.md":       "generated from the values of the chart",
 }
 
 func TestPagesAreShort(t *testing.T) {
