@@ -87,6 +87,27 @@ func rows(t *testing.T, out *bytes.Buffer, node *yaml.Node, known map[string]any
 	}
 }
 
+// wrap breaks a text into lines of at most 120 columns.
+func wrap(text string) string {
+	var out strings.Builder
+
+	column := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case column+len(word) >= 120:
+			out.WriteString("\n")
+
+			column = 0
+		case i > 0:
+			out.WriteString(" ")
+		}
+
+		out.WriteString(word)
+		column += len(word) + 1
+	}
+	return out.String()
+}
+
 // valuesPage returns the page with all values.
 func valuesPage(t *testing.T) string {
 	t.Helper()
@@ -121,7 +142,7 @@ func valuesPage(t *testing.T) string {
 
 		fmt.Fprintf(&sections, "\n## %s\n\n", key.Value)
 		if text != "" {
-			fmt.Fprintf(&sections, "%s\n\n", text)
+			fmt.Fprintf(&sections, "%s\n\n", wrap(text))
 		}
 
 		if example != "" {
@@ -135,8 +156,8 @@ func valuesPage(t *testing.T) string {
 	return introduction + general.String() + sections.String()
 }
 
-// TestValuesPage checks that docs/values.md lists the values, their defaults and their comments. With -update, it writes
-// the page.
+// TestValuesPage checks that docs/values.md lists the values, their defaults and their comments. With -update, it
+// writes the page.
 func TestValuesPage(t *testing.T) {
 	want := valuesPage(t)
 

@@ -22,8 +22,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/settings/platformdefaults"
 )
 
-// TestBadPlatformSettingsAreRejected checks that the chart rejects every setting of defaults, policy and logs with which
-// the operator would not start, and names the entry and the field. Each of them must indeed be invalid for the
+// TestBadPlatformSettingsAreRejected checks that the chart rejects every setting of defaults, policy and logs with
+// which the operator would not start, and names the entry and the field. Each of them must indeed be invalid for the
 // operator.
 func TestBadPlatformSettingsAreRejected(t *testing.T) {
 	text, err := os.ReadFile("../../../internal/settings/testdata/refused.yaml")

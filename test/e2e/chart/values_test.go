@@ -289,8 +289,8 @@ func TestValuesFilesAsFound(t *testing.T) {
 	}
 }
 
-// TestCopiesOfTheImageAreAccepted checks that this operator's image can be copied to a project spark-operator of another
-// registry. The old image of the kubeflow operator has the same name there, so the tag or the digest decides.
+// TestCopiesOfTheImageAreAccepted checks that this operator's image can be copied to a project spark-operator of
+// another registry. The old image of the kubeflow operator has the same name there, so the tag or the digest decides.
 func TestCopiesOfTheImageAreAccepted(t *testing.T) {
 	const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
