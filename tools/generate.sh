@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Generates files from the types in api/: deep copies, custom resource definitions (config/crd and their copy in the
-# chart) and client/. It also generates the Go code of the console's components (templ) from internal/console/view.
+# chart), the reference of the APIs (docs/api-*.md) and client/. It also generates the Go code of the console's
+# components (templ) from internal/console/view.
 # tools/verify-generated.sh checks that the committed files are up to date.
 #
 #   tools/generate.sh [OUT]    OUT: the root to write below, instead of this repository's
@@ -38,6 +39,19 @@ mkdir -p "$work/crd" "$out/config/crd" "$out/charts/spark-operator/files/crds"
 rm -f "$out"/config/crd/*.yaml "$out"/charts/spark-operator/files/crds/*.yaml
 "$bin/crdfinish" "$out/config/crd" "$work"/crd/*.yaml
 cp "$out"/config/crd/*.yaml "$out/charts/spark-operator/files/crds/"
+
+echo "reference of the APIs"
+mkdir -p "$out/docs"
+for api in spark sparkoperator; do
+	"$bin/crd-ref-docs" --source-path="api/$api" --config=tools/apidocs/config.yaml --renderer=markdown --max-depth=30 \
+		--log-level=ERROR --output-path="$work/api.md" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+	# A title, shorter markers, and one text of the lines of a description.
+	sed -E -e "1s/.*/# Types and defaults of $(sed -nE 's/^## ([a-z.0-9]+)\/.*/\1/p' "$work/api.md" | head -n 1)/" \
+		-e '2s/.*/\n`tools\/generate.sh` writes this page from the types in `api\/`.\n[fields.md](fields.md) and [fields-apache.md](fields-apache.md) describe what fields set.\n/' \
+		-e 's/(Optional|Required): \\\{\\\} <br \/>/\1/' -e 's/([^ ])<br \/>([^ ])/\1 \2/g' -e 's/ +$//' "$work/api.md" |
+		cat -s | awk 'length <= 120 || /^\|/ { print; next } { fflush(); print | "fold -s -w 118"; close("fold -s -w 118") }' |
+		sed -e 's/ *$//' -e '$ { /^$/d }' >"$out/docs/api-$api.md"
+done
 
 echo "clients"
 inputs=("${clients[@]/#/$module/}")
