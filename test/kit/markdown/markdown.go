@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Block is a fenced block of a page.
@@ -46,10 +48,42 @@ func Blocks(t testing.TB, pattern string, kinds ...string) (blocks []Block) {
 	return blocks
 }
 
-// Tasks returns the blocks of all tutorials and how-to pages in the directory docs.
-func Tasks(t testing.TB, docs string, kinds ...string) []Block {
+// Tasks returns the blocks of all tutorials and how-to pages in the directory docs. The navigation of the site lists
+// these pages.
+func Tasks(t testing.TB, docs string, kinds ...string) (blocks []Block) {
 	t.Helper()
 
-	return append(Blocks(t, filepath.Join(docs, "tutorials", "*.md"), kinds...),
-		Blocks(t, filepath.Join(docs, "how-to", "*.md"), kinds...)...)
+	text, err := os.ReadFile(filepath.Join(docs, "..", "tools", "docs", "mkdocs.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var site struct {
+		Nav []map[string]yaml.Node `yaml:"nav"`
+	}
+	if err := yaml.Unmarshal(text, &site); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, section := range site.Nav {
+		for _, title := range []string{"Tutorials", "How-to"} {
+			pages := section[title]
+			for _, page := range pagesOf(&pages) {
+				blocks = append(blocks, Blocks(t, filepath.Join(docs, page), kinds...)...)
+			}
+		}
+	}
+	return blocks
+}
+
+// pagesOf returns the pages in a part of the navigation: the texts that are no keys.
+func pagesOf(node *yaml.Node) (pages []string) {
+	for i, child := range node.Content {
+		if child.Kind == yaml.ScalarNode && (node.Kind == yaml.SequenceNode || i%2 == 1) {
+			pages = append(pages, child.Value)
+		}
+
+		pages = append(pages, pagesOf(child)...)
+	}
+	return pages
 }
