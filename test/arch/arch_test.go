@@ -41,7 +41,7 @@ type rule struct {
 // below two of these folders, the longer path applies.
 //
 // The rules limit only imports from other modules. Packages outside these folders may import any of them. Imports
-// within this module are limited by the table in docs/architecture.md.
+// within this module are limited by the table in docs/packages.md.
 var pureTrees = []rule{
 	{"api/bounds", kubernetes},
 	{"api", kubernetes},

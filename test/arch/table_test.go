@@ -14,7 +14,7 @@ import (
 )
 
 // page is the document that contains the table of packages.
-const page = "docs/architecture.md"
+const page = "docs/packages.md"
 
 // row is a row of the table of packages. Its pattern is a folder, or a folder followed by "/..." for this folder and
 // all folders below it.
