@@ -94,11 +94,15 @@ func (t *Timeline) Attempts() (out []Attempt) {
 // TimelineOf returns the timeline of an object whose status has a history.
 func TimelineOf(object client.Object, now time.Time) Timeline {
 	s := kube.Summarize(object)
-
-	t := Timeline{From: s.Created.UTC(), To: now.UTC()}
 	if s.Over() && !s.Ended.IsZero() {
-		t.To = s.Ended.UTC()
+		now = s.Ended
 	}
+	return timelineOf(&s, now)
+}
+
+// timelineOf returns the timeline of an object until a time.
+func timelineOf(s *kube.Summary, until time.Time) Timeline {
+	t := Timeline{From: s.Created.UTC(), To: until.UTC()}
 
 	history := slices.DeleteFunc(slices.Clone(s.History), func(h statusv1.OperatorTransition) bool { return h.At == nil })
 	slices.SortStableFunc(history, func(a, b statusv1.OperatorTransition) int { return a.At.Compare(b.At.Time) })

@@ -7,6 +7,8 @@ package model
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,6 +78,15 @@ type Row struct {
 	SparkVersion string            `json:"sparkVersion,omitempty"`
 	// ScheduledBy is the name of the schedule that started the object.
 	ScheduledBy string `json:"scheduledBy,omitempty"`
+
+	// earlier are the times before the current attempt in which the object ran or was pending, oldest first.
+	earlier []period
+}
+
+// period is a time in which an object ran or was pending.
+type period struct {
+	from, to time.Time
+	running  bool
 }
 
 // RowOf returns the row of an object of one of the five kinds. The row keeps nothing of the object alive.
@@ -88,6 +99,7 @@ func RowOf(object client.Object) Row {
 	}
 	r.Cause = oneLine(cmp.Or(s.Message, s.Detail), maxCause)
 	r.addLabels(object.GetLabels())
+	r.addEarlier(&s)
 
 	if e := s.Executors; e != nil {
 		r.ExecutorsRunning, r.ExecutorsFailed = e.Running, e.Failed
@@ -172,12 +184,39 @@ func (r *Row) addLabels(labels map[string]string) {
 	}
 
 	r.Labels = make(map[string]string, min(len(labels), maxRowLabels))
-	for key, value := range labels {
-		if len(r.Labels) == maxRowLabels || len(key)+len(value) > maxLabel {
+	for _, key := range slices.Sorted(maps.Keys(labels)) { // the same labels for each event
+		if value := labels[key]; len(r.Labels) < maxRowLabels && len(key)+len(value) <= maxLabel {
+			r.Labels[strings.Clone(key)] = clean(value)
+		}
+	}
+}
+
+// addEarlier keeps what the history of the status has of earlier attempts. Started belongs to the current attempt.
+func (r *Row) addEarlier(s *kube.Summary) {
+	if s.Attempt < 2 || len(s.History) == 0 {
+		return
+	}
+
+	until := r.Started
+	if last := s.History[len(s.History)-1].At; until.IsZero() && last != nil {
+		until = last.Time
+	}
+
+	for _, segment := range timelineOf(s, until).Segments {
+		p := period{segment.From, segment.To, true}
+
+		switch segment.Activity {
+		case Queued, Pending, Retrying:
+			p.running = false
+		case Paused, Succeeded, Failed:
 			continue
 		}
 
-		r.Labels[strings.Clone(key)] = clean(value)
+		if last := len(r.earlier) - 1; last >= 0 && r.earlier[last].running == p.running && r.earlier[last].to.Equal(p.from) {
+			r.earlier[last].to = p.to
+		} else {
+			r.earlier = append(r.earlier, p)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -135,6 +136,25 @@ func TestRowsAreSmall(t *testing.T) {
 	text, err := json.Marshal(model.RowOf(app))
 	if err != nil || len(text) > 5000 {
 		t.Errorf("a row of %d bytes: %v", len(text), err)
+	}
+}
+
+// TestLabelsOfRows checks that each event of an object with many labels gives its row the same labels.
+func TestLabelsOfRows(t *testing.T) {
+	app, want := &v1beta2.SparkApplication{}, map[string]string{}
+	app.Labels = map[string]string{"aa": strings.Repeat("v", 200)} // too long
+
+	for i := range 26 {
+		key := string(rune('a' + i))
+		if app.Labels[key] = "v"; i < 16 {
+			want[key] = "v"
+		}
+	}
+
+	for range 20 {
+		if got := model.RowOf(app).Labels; !maps.Equal(got, want) {
+			t.Fatalf("the labels are %v", got)
+		}
 	}
 }
 

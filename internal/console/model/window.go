@@ -104,13 +104,28 @@ func (h *Hours) Add(r *Row, now time.Time) {
 
 	runningUntil := r.runningUntil(now)
 
-	waited := r.Result == kube.Pending && r.Started.IsZero() || r.Started.After(r.Created)
+	pendingSince := r.Created
+	if len(r.earlier) > 0 {
+		pendingSince = r.earlier[len(r.earlier)-1].to
+	}
+
+	waited := r.Result == kube.Pending && r.Started.IsZero() || r.Started.After(pendingSince)
+	retries := r.Result == kube.Pending && !r.Ended.IsZero()
+
 	for i := range h {
-		if waited && h[i].overlaps(r.Created, pendingUntil) {
+		pending := waited && h[i].overlaps(pendingSince, pendingUntil) || retries && h[i].overlaps(r.Ended, now)
+		running := !r.Started.IsZero() && h[i].overlaps(r.Started, runningUntil)
+
+		for _, p := range r.earlier {
+			within := h[i].overlaps(p.from, p.to)
+			pending, running = pending || within && !p.running, running || within && p.running
+		}
+
+		if pending {
 			h[i].Pending++
 		}
 
-		if !r.Started.IsZero() && h[i].overlaps(r.Started, runningUntil) {
+		if running {
 			h[i].Running++
 		}
 

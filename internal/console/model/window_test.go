@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -165,6 +168,50 @@ func TestHours(t *testing.T) {
 				t.Errorf("hours running %d, pending %d, failed %d; want %d, %d, %d", running, pending, failed, c.running, c.pending, c.failed)
 			}
 		})
+	}
+}
+
+// TestHoursOfRetries checks that the hours in which earlier attempts ran count as running, and that the wait for a retry
+// counts as pending.
+func TestHoursOfRetries(t *testing.T) {
+	at := func(hours float64) *metav1.MicroTime {
+		return &metav1.MicroTime{Time: now.Add(-time.Duration(hours * float64(time.Hour)))}
+	}
+	app := &v1beta2.SparkApplication{}
+	app.CreationTimestamp = metav1.NewTime(at(10).Time)
+	app.Status.AppState.State = v1beta2.ApplicationStateRunning
+	app.Status.Operator = &statusv1.OperatorStatus{Attempt: 2, SubmittedAt: at(1.7), History: []statusv1.OperatorTransition{
+		{Phase: "Launched", At: at(10), Attempt: 1}, {Phase: "Started", At: at(8), Attempt: 1}, {Phase: "Running", At: at(7.9), Attempt: 1},
+		{Phase: "Waiting", At: at(4), Attempt: 1}, {Phase: "Launched", At: at(1.7), Attempt: 2}, {Phase: "Running", At: at(1.6), Attempt: 2},
+	}}
+
+	counts := func() (pending, running string) {
+		r, h := model.RowOf(app), model.HoursSince(now)
+		h.Add(&r, now)
+
+		for _, hour := range h[len(h)-11:] {
+			pending, running = pending+fmt.Sprint(hour.Pending), running+fmt.Sprint(hour.Running)
+		}
+		return pending, running
+	}
+
+	// From 12:30 ten hours ago; hours begin at full hours.
+	if pending, running := counts(); pending != "11100011100" || running != "00111110111" {
+		t.Errorf("second attempt: pending %s, running %s", pending, running)
+	}
+
+	app.Status.Operator.SubmittedAt, app.Status.Operator.History = nil, app.Status.Operator.History[:5]
+	app.Status.AppState.State = v1beta2.ApplicationStateSubmitted
+
+	if pending, running := counts(); pending != "11100011111" || running != "00111110000" {
+		t.Errorf("before the start of the second attempt: pending %s, running %s", pending, running)
+	}
+
+	app.Status.Operator.SubmittedAt, app.Status.Operator.EndedAt = at(1.7), at(1.6)
+	app.Status.AppState.State = v1beta2.ApplicationStatePendingRerun
+
+	if pending, running := counts(); pending != "11100011111" || running != "00111110100" {
+		t.Errorf("before a third attempt: pending %s, running %s", pending, running)
 	}
 }
 
