@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
@@ -338,6 +339,10 @@ func measure(t *testing.T, w *scene.World, program, token string, size int) {
 
 	began := time.Now()
 	page := p.load(p.signIn(token))
+	if at(0.99) > time.Second || watches50-watches > len(kinds.All) || after > 100 {
+		t.Errorf("the slowest percent take %v, with %d watches and %d MB; bounds: 1 s, one watch a kind, 100 MB", at(0.99), watches50-watches, after)
+	}
+
 	fmt.Fprintf(os.Stdout, "| %d | %v | %v | %v | %d MB | %d MB | %d MB | %d | %d | %d | %d | %d kB | %d kB | %v |\n", size, at(0.5), at(0.99), at(1), idle, after, peak,
 		watches1-watches, watches50-watches, total1-total, total50-total1, all.size/1000, page/1000, time.Since(began).Round(time.Millisecond))
 }

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +70,36 @@ func TestPagesBeginNoSession(t *testing.T) {
 
 	if again, err := s.Of(later, s.request("ann", cookies...), true); err != nil || again == nil {
 		t.Errorf("a new page has no session: %v", err)
+	}
+}
+
+// TestCookies checks the attributes of the cookie, of a console for a team and of sparkctl console.
+func TestCookies(t *testing.T) {
+	for secure, want := range map[bool]string{
+		true:  "__Host-console=VALUE; Path=/; Max-Age=3600; HttpOnly; Secure; SameSite=Strict",
+		false: "console=VALUE; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict",
+	} {
+		s := New(Options{Idle: time.Hour, Lifetime: time.Hour, Cookie: "console", Secure: secure})
+		begin, end := httptest.NewRecorder(), httptest.NewRecorder()
+		s.start(begin, &User{})
+
+		r := httptest.NewRequest(http.MethodPost, "/sign-out", http.NoBody)
+		for _, c := range begin.Result().Cookies() {
+			r.AddCookie(c)
+			want = strings.Replace(want, "VALUE", c.Value, 1)
+
+			if len(c.Value) < 50 {
+				t.Errorf("the cookie has the value %q", c.Value)
+			}
+		}
+
+		if got := begin.Header().Values("Set-Cookie"); !slices.Equal(got, []string{want}) {
+			t.Errorf("secure: %t: the cookies are %q, want %q", secure, got, want)
+		}
+
+		if s.SignOut(end, r); !strings.Contains(end.Header().Get("Set-Cookie"), "Max-Age=0") || len(s.found) > 0 {
+			t.Errorf("secure: %t: after the sign-out, the cookie is %q", secure, end.Header().Values("Set-Cookie"))
+		}
 	}
 }
 

@@ -156,10 +156,14 @@ const (
 // bodyTimeout bounds the time in which the body of a request arrives.
 const bodyTimeout = time.Minute
 
+// Policy is the Content-Security-Policy of the console's pages.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
 // ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	header.Set("Content-Security-Policy", Policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "same-origin") // with no-referrer, the Origin of forms would be null
