@@ -39,8 +39,12 @@ func (c *console) readNamespaces(r *web.Request) (model.Namespaces, error) {
 	}
 	defer v.Close()
 
-	fresh, _ := v.Fresh(r.Now)
-	page := model.Namespaces{Fresh: fresh}
+	var page model.Namespaces
+	if page.Fresh, page.Loading = v.Fresh(r.Now); page.Loading { // sums of a part of the objects would mislead
+		return page, nil
+	}
+
+	page.Fresh.Live = false // the page has no events
 
 	for _, n := range model.NamespacesOf(v.Rows()) {
 		if len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, n.Name) {

@@ -3,10 +3,12 @@ package console_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +17,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/sparkoperator/spark-operator/internal/console"
+	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
@@ -26,12 +30,14 @@ type gate struct {
 	pass   *httputil.ReverseProxy
 	mu     sync.Mutex
 	open   map[string]int
+	tokens map[string]bool                          // of all requests
 	outage func(http.ResponseWriter, *http.Request) // how it answers meanwhile
 }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	outage := g.outage
+	g.tokens[r.Header.Get("Authorization")] = true
 	g.mu.Unlock()
 
 	if outage != nil {
@@ -52,6 +58,27 @@ func (g *gate) count(token string, n int) {
 	defer g.mu.Unlock()
 
 	g.open[token] += n
+}
+
+// only fails unless each request since the last call had the token of one of the users. It returns the numbers of their
+// watches.
+func (g *gate) only(t *testing.T, users ...string) (watches []int) {
+	t.Helper()
+
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	for _, user := range users {
+		watches = append(watches, g.open["Bearer "+user])
+		delete(g.tokens, "Bearer "+user)
+	}
+
+	if len(g.tokens) > 0 {
+		t.Errorf("requests have the credentials %v", slices.Collect(maps.Keys(g.tokens)))
+	}
+
+	clear(g.tokens)
+	return watches
 }
 
 // wait waits until a user has watches, or has none.
@@ -99,7 +126,7 @@ func newGate(t *testing.T) (*gate, *httptest.Server, *rest.Config) {
 		t.Fatal(err)
 	}
 
-	g := &gate{open: map[string]int{}, pass: &httputil.ReverseProxy{
+	g := &gate{open: map[string]int{}, tokens: map[string]bool{}, pass: &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: transport, FlushInterval: -1,
 	}}
 	server := httptest.NewServer(g)
@@ -127,9 +154,21 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	await(t, ann.events(""), "the application", sees("first"))
 	gate.wait(t, "the watches of ann", annToken, true)
 
+	for _, path := range []string{"/", "/namespaces", "/doctor?run=true", "/submit", model.ObjectPath("sparkapplications.sparkoperator.k8s.io", w.Namespace, "first")} {
+		if got := ann.get(path); got.status != http.StatusOK {
+			t.Errorf("%s answers %d", path, got.status)
+		}
+	}
+
+	gate.only(t, annToken)
+
 	bob := s.user(bobToken)
 	events := bob.events("")
 	await(t, events, "the application", sees("first"))
+
+	if watches := gate.only(t, annToken, bobToken); watches[0] == 0 || watches[0] > len(kinds.All) || watches[1] != 0 {
+		t.Errorf("ann and bob, who have the same rights, have %v watches", watches)
+	}
 
 	ann.post("/sign-out", url.Values{"csrf": {ann.csrf()}})
 
@@ -150,6 +189,7 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	// The same token signs in again, and its watches begin again.
 	await(t, s.user(bobToken).events(""), "both applications", func(e event) bool { return sees("first")(e) && sees("second")(e) })
 	gate.wait(t, "the watches of bob", bobToken, true)
+	gate.only(t, annToken, bobToken)
 }
 
 // TestOutages checks that a page reports an API server that does not answer, although client-go returns no error of a
@@ -193,6 +233,42 @@ func TestOutages(t *testing.T) {
 	}
 }
 
+// TestWatchesEndWithoutPages checks that watches end when the last page is closed, and that nobody opens any number of
+// event streams.
+func TestWatchesEndWithoutPages(t *testing.T) {
+	t.Parallel()
+
+	w := scene.New(t)
+	gate, _, cluster := newGate(t)
+	s := serve(t, team(t, func(o *session.Options) { o.Cluster = cluster }), func(o *console.Options) {
+		o.Namespaces, o.Linger = []string{w.Namespace}, 100*time.Millisecond
+	})
+	token := account(w, "ann", w.Namespace)
+	b := s.user(token)
+
+	ctx, closePages := context.WithCancel(t.Context())
+	defer closePages()
+
+	statuses := map[int]int{}
+	for range 101 {
+		response, err := b.Do(b.request(http.MethodGet, "/events", nil).WithContext(ctx))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+
+		statuses[response.StatusCode]++
+	}
+
+	if statuses[http.StatusOK] != 100 || statuses[http.StatusServiceUnavailable] != 1 {
+		t.Errorf("101 streams of one user are answered with %v", statuses)
+	}
+
+	gate.wait(t, "the watches of ann", token, true)
+	closePages()
+	gate.wait(t, "the end of the watches", token, false)
+}
+
 // TestFirstListHangs checks that a page reports a list that does not come, and that the page is live when it has come.
 func TestFirstListHangs(t *testing.T) {
 	t.Parallel()
@@ -213,6 +289,10 @@ func TestFirstListHangs(t *testing.T) {
 		gate.pass.ServeHTTP(w, r)
 	})
 
+	if got := user.get("/namespaces"); !strings.Contains(got.text, `aria-busy="true"`) || strings.Contains(got.text, "No namespace has") {
+		t.Errorf("before the list has come, the page of the namespaces is %s", plain(got.text))
+	}
+
 	events := user.events("")
 	await(t, events, "the list that hangs", func(e event) bool {
 		return strings.Contains(e.data, `class="fresh stale"`) && strings.Contains(e.data, "Not read yet: the API server does not answer")
@@ -222,4 +302,9 @@ func TestFirstListHangs(t *testing.T) {
 	await(t, events, "a live table", func(e event) bool {
 		return strings.Contains(e.data, ">first<") && strings.Contains(e.data, `class="fresh live`)
 	})
+
+	// The page of the namespaces has no events.
+	if got := user.waitFor("/namespaces", ">"+w.Namespace+"<"); !strings.Contains(got.text, "Read again") {
+		t.Errorf("the page of the namespaces is %s", plain(got.text))
+	}
 }

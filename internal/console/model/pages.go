@@ -17,7 +17,9 @@ import (
 type Namespaces struct {
 	Namespaces []Namespace `json:"namespaces"`
 	Fresh      Fresh       `json:"fresh"`
-	Notes      []string    `json:"notes,omitempty"`
+	// Loading is true while a list is read for the first time; then there are no namespaces yet.
+	Loading bool     `json:"loading,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
 }
 
 // Namespace is what the applications of a namespace use.

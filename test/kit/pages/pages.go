@@ -15,10 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
+	"github.com/sparkoperator/spark-operator/internal/console/web"
 )
-
-// Policy is the Content-Security-Policy of the console's pages.
-const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // Page is a page with sample data. Its path is that of the page in the console, or a made-up one for a second state.
 type Page struct {
@@ -66,6 +64,7 @@ func All(now time.Time) []Page {
 		{"cluster", "/o/sparkclusters.spark.apache.org/analytics/shared", view.Cluster(page("shared", "all"), cluster(now))},
 		{"namespaces", "/namespaces", view.Namespaces(page("Namespaces", "namespaces"), namespaces(now))},
 		{"namespaces-empty", "/no-namespaces", view.Namespaces(page("Namespaces", "namespaces"), model.Namespaces{})},
+		{"namespaces-loading", "/loading-namespaces", view.Namespaces(page("Namespaces", "namespaces"), model.Namespaces{Loading: true})},
 		{"doctor", "/doctor?run=true", view.Doctor(page("Installation", "doctor"), doctor(now))},
 		{"doctor-problem", "/no-doctor", view.Doctor(page("Installation", "doctor"), model.Doctor{Problem: "You may not read customresourcedefinitions."})},
 		{"submit", "/submit", view.Submit(page("Submit", "submit"), model.Submit{Mode: "form", Namespace: "etl", Form: model.Form{Name: "my-app"}})},
@@ -94,7 +93,7 @@ func Handler(all []Page) http.Handler {
 		_ = view.Dialog(model.Page{CSRF: "token"}, dialog()).Render(r.Context(), w) // the browser may have gone
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", Policy)
+		w.Header().Set("Content-Security-Policy", web.Policy)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 
 		for _, page := range all {
@@ -160,7 +159,7 @@ func namespaces(now time.Time) model.Namespaces {
 			list[i].CPU, list[i].Memory, list[i].Queue = model.Share{Used: 46000, Limit: 64000}, model.Share{Used: 180 << 30, Limit: 192 << 30}, "batch"
 		}
 	}
-	return model.Namespaces{Namespaces: list, Fresh: model.Fresh{At: now, Live: true}}
+	return model.Namespaces{Namespaces: list, Fresh: model.Fresh{At: now}}
 }
 
 func doctor(now time.Time) model.Doctor {
