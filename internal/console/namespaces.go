@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -58,7 +59,7 @@ func (c *console) readNamespaces(r *web.Request) (model.Namespaces, error) {
 	}
 
 	quotas := read[corev1.ResourceQuota](r.Context(), r.Session.Client, "/api/v1", "resourcequotas", names)
-	queues := read[queue](r.Context(), r.Session.Client, "/apis/kueue.x-k8s.io/v1beta1", "localqueues", names)
+	queues := read[queue](r.Context(), r.Session.Client, "/apis/kueue.x-k8s.io/v1beta2", "localqueues", names)
 
 	for i := range page.Namespaces {
 		n := &page.Namespaces[i]
@@ -86,6 +87,12 @@ type queue struct {
 	Status struct {
 		Pending  int32 `json:"pendingWorkloads"`
 		Admitted int32 `json:"admittedWorkloads"`
+		Usage    []struct {
+			Resources []struct {
+				Name  string            `json:"name"`
+				Total resource.Quantity `json:"total"`
+			} `json:"resources"`
+		} `json:"flavorsUsage"`
 	} `json:"status"`
 }
 
@@ -170,7 +177,22 @@ func queuesOf(queues []queue) string {
 	texts := make([]string, 0, len(queues))
 	for i := range queues {
 		q := &queues[i]
-		texts = append(texts, bounds.Line(fmt.Sprintf("%s of %s: %d admitted, %d pending", q.Name, q.Spec.ClusterQueue, q.Status.Admitted, q.Status.Pending)))
+		text := fmt.Sprintf("%s of %s: %d admitted, %d pending", q.Name, q.Spec.ClusterQueue, q.Status.Admitted, q.Status.Pending)
+
+		used := map[string]resource.Quantity{}
+		for _, flavor := range q.Status.Usage {
+			for _, r := range flavor.Resources {
+				r.Total.Add(used[r.Name])
+				used[r.Name] = r.Total
+			}
+		}
+
+		for _, name := range slices.Sorted(maps.Keys(used)) {
+			total := used[name]
+			text += fmt.Sprintf(", %s %s", name, total.String())
+		}
+
+		texts = append(texts, bounds.Line(text))
 	}
 
 	slices.Sort(texts)
