@@ -19,6 +19,7 @@ import (
 type Stage struct {
 	Status   string `json:"status"`
 	ID       int    `json:"stageId"`
+	Attempt  int    `json:"attemptId"`
 	Name     string `json:"name"`
 	Tasks    int    `json:"numTasks"`
 	Active   int    `json:"numActiveTasks"`

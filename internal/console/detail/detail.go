@@ -58,14 +58,15 @@ func Routes(site *web.Site, o Options) {
 	addTab(p, web.Route{
 		Path: "/logs", Summary: "The logs that can be read, and the addresses of their streams.", Parameters: map[string]string{
 			"pod": "the logs to show, by the names of their sources; at most four", "follow": "true: new lines follow", "tail": "the number of the last lines",
+			"q": "a text that the lines have; the search is in the whole logs",
 		},
 	}, (*subject).logs, view.Logs)
 	addTab(p, web.Route{Path: "/stages", Summary: "The stages that Spark's REST API shows."}, (*subject).stages, view.Stages)
 	addTab(p, web.Route{
 		Path: "/manifest", Summary: "The manifest, and what the operator makes of it.",
-		Parameters: map[string]string{"a": "the number of an attempt that is compared", "b": "the number of the other attempt"},
+		Parameters: map[string]string{"a": "the number of an attempt that is compared, or now", "b": "the number of the other attempt, or now"},
 	}, (*subject).spec, view.ManifestPage)
-	addTab(p, web.Route{Path: "/usage", Summary: "What the pods have requested, multiplied by time, and the last runs."}, (*subject).usage,
+	addTab(p, web.Route{Path: "/usage", Summary: "What the pods have requested, multiplied by time."}, (*subject).usage,
 		func(f model.Page, o model.Object, u Usage) templ.Component { return view.UsagePage(f, o, u.Usage) })
 	site.Stream("GET "+path+"/logs/stream", p.stream)
 }
@@ -84,10 +85,9 @@ type Tab[T any] struct {
 	Tab    T            `json:"tab"`
 }
 
-// Usage is the usage of an object, with its last runs.
+// Usage is the usage of an object.
 type Usage struct {
 	Usage *model.Usage `json:"usage,omitempty"`
-	Runs  []model.Run  `json:"runs,omitempty"`
 }
 
 // addTab adds a tab to a site.
@@ -150,5 +150,5 @@ func (p *pages) one(r *web.Request) (One, error) {
 }
 
 func (s *subject) usage() (Usage, error) {
-	return Usage{Usage: model.UsageOf(s.object, s.Now), Runs: s.runs([]client.Object{s.object})}, nil
+	return Usage{model.UsageOf(s.object, s.Now)}, nil
 }

@@ -10,6 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,9 +22,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
@@ -32,6 +37,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
+	"github.com/sparkoperator/spark-operator/internal/record/store"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/kubelet"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
@@ -40,6 +46,14 @@ import (
 func TestMain(m *testing.M) { kit.Main(m) }
 
 const app = "sparkapplications.sparkoperator.k8s.io"
+
+// operatorConfig is the configuration of the operator.
+const operatorConfig = `apiVersion: config.sparkoperator.dev/v1alpha1
+kind: Configuration
+defaults:
+  - name: all
+    sparkDefaults: spark.sql.adaptive.enabled true
+`
 
 // site is a console with the pages of objects.
 type site struct {
@@ -50,9 +64,14 @@ type site struct {
 func serve(t *testing.T) *site {
 	t.Helper()
 
+	file := filepath.Join(t.TempDir(), "operator.yaml")
+	if err := os.WriteFile(file, []byte(operatorConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
 	sessions := session.New(session.Options{Idle: time.Hour, Lifetime: time.Hour, Cookie: "c", Cluster: rest.AnonymousClientConfig(kit.Rest(t))})
 	s := web.New(web.Options{Sessions: sessions, Views: web.Views{SignIn: view.SignIn, Problem: view.ProblemPage}})
-	detail.Routes(s, detail.Options{Operator: func(context.Context) (preview.Operator, error) { return preview.Load("") }, Shared: true})
+	detail.Routes(s, detail.Options{Operator: func(context.Context) (preview.Operator, error) { return preview.Load(file) }, Shared: true})
 
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -114,7 +133,7 @@ func account(w *scene.World, name string, resources ...string) string {
 	if len(resources) > 0 {
 		meta := metav1.ObjectMeta{Namespace: w.Namespace, Name: name}
 		w.Create(&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{v1beta2.SchemeGroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"get", "list"}},
+			{APIGroups: []string{v1beta2.SchemeGroupVersion.Group, sparkv1.SchemeGroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"get", "list"}},
 			{APIGroups: []string{""}, Resources: resources, Verbs: []string{"get", "list"}},
 		}})
 		w.Create(&rbacv1.RoleBinding{
@@ -344,14 +363,15 @@ func TestStages(t *testing.T) {
 		_, _ = io.WriteString(out, `[{"id":"spark-1"}]`)
 	})
 	rest.HandleFunc("/api/v1/applications/spark-1/stages", func(out http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(out, `[{"status":"COMPLETE","stageId":3,"name":"<b>count</b>\u0007","numTasks":8,"numCompleteTasks":8,"submissionTime":"2026-01-02T12:00:00.000GMT","completionTime":"2026-01-02T12:00:04.500GMT","inputBytes":7}]`)
+		_, _ = io.WriteString(out, `[{"status":"COMPLETE","stageId":3,"attemptId":1,"name":"<b>count</b>\u0007","numTasks":8,"numCompleteTasks":8,"submissionTime":"2026-01-02T12:00:00.000GMT","completionTime":"2026-01-02T12:00:04.500GMT","inputBytes":7}]`)
 	})
 	driver(t, w, w.Application("pi", scene.WithDriver), identity.RoleDriver, "", rest)
 
 	token, path := account(w, "ann", "pods", "pods/proxy"), app+"/"+w.Namespace+"/pi/stages"
 
 	got := data[detail.Tab[model.Stages]](s, path, token).Tab
-	if len(got.Stages) != 1 || got.Stages[0].Name != `<b>count</b>\x07` || got.Stages[0].Duration != 4500*time.Millisecond || got.Stages[0].InputBytes != 7 {
+	if len(got.Stages) != 1 || got.Stages[0].Name != `<b>count</b>\x07` || got.Stages[0].Duration != 4500*time.Millisecond || got.Stages[0].InputBytes != 7 ||
+		got.Stages[0].Path != "/ui/"+w.Namespace+"/pi-driver/stages/stage/?id=3&attempt=1" {
 		t.Errorf("the stages are %+v", got)
 	}
 
@@ -451,6 +471,133 @@ func TestManifest(t *testing.T) {
 
 	if kinds["Pod"] != 1 || kinds["ConfigMap"] == 0 {
 		t.Errorf("the rendered objects are %v", kinds)
+	}
+
+	if want := (model.Origin{Name: "sparkConf[spark.sql.adaptive.enabled]", Value: "true", From: "defaults[0] (all)"}); !slices.Contains(spec.Origins, want) {
+		t.Errorf("the origins are %+v, want %+v", spec.Origins, want)
+	}
+}
+
+// TestAttempts compares the driver pods of two attempts, by default the last two.
+func TestAttempts(t *testing.T) {
+	w, s := scene.New(t), serve(t)
+	created := w.Application("pi", scene.WithDriver)
+	path, token := app+"/"+w.Namespace+"/pi/manifest", account(w, "ann", "pods")
+
+	for _, attempt := range []string{"1", "2"} {
+		pod := scene.ForeignPod(w.Namespace, "pi-driver-"+attempt)
+		pod.Labels = map[string]string{
+			identity.RoleLabel: identity.RoleDriver, identity.AppUIDLabel: string(created.UID), identity.AttemptLabel: attempt,
+		}
+		pod.Spec.Containers[0].Image = "spark:" + attempt
+		w.Create(pod)
+
+		spec := data[detail.Tab[model.Spec]](s, path, token).Tab
+		if attempt == "1" && (spec.A != "1" || spec.B != model.Now || len(spec.Changes) < 2) {
+			t.Errorf("with one attempt, the page compares %q and %q: %+v", spec.A, spec.B, spec.Changes)
+		}
+	}
+
+	spec := data[detail.Tab[model.Spec]](s, path, token).Tab
+	if want := []model.Change{{Name: "image", Before: `"spark:1"`, After: `"spark:2"`}}; spec.A != "1" || spec.B != "2" || !slices.Equal(spec.Changes, want) {
+		t.Errorf("the page compares %q and %q: %+v", spec.A, spec.B, spec.Changes)
+	}
+
+	if spec := data[detail.Tab[model.Spec]](s, path+"?a=2&b=now", token).Tab; len(spec.Changes) < 2 || spec.Changes[0].Before == `"spark:1"` {
+		t.Errorf("attempt 2 and now are compared as %+v", spec.Changes)
+	}
+
+	if spec := data[detail.Tab[model.Spec]](s, path+"?a=7&b=2", token).Tab; len(spec.Changes) > 0 || !strings.Contains(spec.Missing, "attempt 7 is gone") {
+		t.Errorf("a missing attempt: %+v, %s", spec.Changes, spec.Missing)
+	}
+}
+
+// TestSources lists the logs of pods and the kept logs of earlier attempts, and shows two of them side by side.
+func TestSources(t *testing.T) {
+	w, s := scene.New(t), serve(t)
+	created := w.Application("pi", scene.WithDriver)
+	driver(t, w, created, identity.RoleDriver, "", nil)
+
+	before := created.DeepCopy()
+	created.Status.Operator = &statusv1.OperatorStatus{Attempt: 3, Phase: "Running"}
+
+	if err := w.API.Status().Patch(t.Context(), created, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, number := range []int32{1, 2} {
+		index := &store.Index{Driver: &store.File{Name: store.DriverFile, Pod: "pi-driver", PodUID: types.UID(fmt.Sprint(number))}, Attempt: store.Attempt{
+			APIVersion: v1beta2.SchemeGroupVersion.String(), Kind: "SparkApplication", Namespace: w.Namespace, Name: "pi", UID: created.UID, Number: number,
+		}}
+		if err := (store.ConfigMaps{Reader: w.API, Writer: w.API}).Save(t.Context(), index, map[string][]byte{store.DriverFile: nil}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	token, path := account(w, "ann", "pods", "pods/log", "configmaps"), app+"/"+w.Namespace+"/pi/logs"
+	logs := data[detail.Tab[model.Logs]](s, path+"?pod=pi-driver&pod=1/&q=needle", token).Tab
+
+	var names, shown []string
+	for _, source := range logs.Sources {
+		if names = append(names, source.Name); source.Selected && strings.Contains(source.Stream, "q=needle") {
+			shown = append(shown, source.Name)
+		}
+	}
+
+	if !slices.Equal(names, []string{"pi-driver", "2/", "1/"}) || !slices.Equal(shown, []string{"pi-driver", "1/"}) {
+		t.Errorf("the page lists %q and shows %q; %s", names, shown, logs.Missing)
+	}
+}
+
+// TestUsage reads the core-hours of an application.
+func TestUsage(t *testing.T) {
+	w, s := scene.New(t), serve(t)
+	created := w.Application("pi", scene.WithDriver)
+
+	before := created.DeepCopy()
+	created.Status.Operator = &statusv1.OperatorStatus{Attempt: 1, Usage: &statusv1.OperatorUsage{
+		Time: new(metav1.Now()), Attempt: 1, Driver: statusv1.UsageOfPods{UsageSums: statusv1.UsageSums{CPUMillicoreSeconds: 7_200_000}},
+	}}
+
+	if err := w.API.Status().Patch(t.Context(), created, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+
+	token, path := account(w, "ann", "pods"), app+"/"+w.Namespace+"/pi/usage"
+	if got := data[detail.Tab[detail.Usage]](s, path, token).Tab.Usage; got == nil || got.Total.CPUMillicoreSeconds != 7_200_000 {
+		t.Errorf("the usage is %+v", got)
+	}
+
+	if _, page := s.get("/o/"+path, token); !strings.Contains(page, `<td class="n">2.00</td>`) && !strings.Contains(page, `<td class="n">2</td>`) {
+		t.Errorf("the page lacks 2 core-hours: %s", page)
+	}
+}
+
+// TestClusterApplications reads the applications of a standalone cluster from its master.
+func TestClusterApplications(t *testing.T) {
+	w, s := scene.New(t), serve(t)
+
+	cluster := &sparkv1.SparkCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "shared"}}
+	cluster.Spec.RuntimeVersions.SparkVersion = "4.1.4"
+	w.Create(cluster)
+
+	rest := http.NewServeMux()
+	rest.HandleFunc("/json/", func(out http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(out, `{"activeapps":[{"id":"app-2","name":"<b>shell</b>\u0007","user":"eve","state":"RUNNING","cores":4,"starttime":1767355200000}],"completedapps":[{"id":"app-1","state":"FINISHED"}]}`)
+	})
+	driver(t, w, cluster, identity.RoleMaster, "", rest)
+
+	path := "sparkclusters.spark.apache.org/" + w.Namespace + "/shared"
+
+	got := data[detail.One](s, path, account(w, "ann", "pods", "events", "pods/proxy")).Cluster
+	if got == nil || len(got.Applications) != 2 || got.Applications[0] != (model.ClusterApplication{
+		ID: "app-2", Name: `<b>shell</b>\x07`, User: "eve", State: "RUNNING", Cores: 4, Started: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC),
+	}) {
+		t.Fatalf("the cluster is %+v", got)
+	}
+
+	if got := data[detail.One](s, path, account(w, "less", "pods")).Cluster; len(got.Applications) > 0 || !strings.Contains(got.NoApplications, "does not answer") {
+		t.Errorf("without the right, the applications are %+v, %q", got.Applications, got.NoApplications)
 	}
 }
 

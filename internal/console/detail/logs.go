@@ -32,7 +32,7 @@ const (
 
 // logs lists the logs of an object: of its pods, and of the pods that are gone if the operator has kept them.
 func (s *subject) logs() (model.Logs, error) {
-	out := model.Logs{Tail: tailOf(s.Request), Follow: s.FormValue("follow") != "" || !s.URL.Query().Has("pod")}
+	out := model.Logs{Tail: tailOf(s.Request), Follow: s.FormValue("follow") != "" || !s.URL.Query().Has("pod"), Search: s.FormValue("q")}
 
 	for i := range slices.Backward(s.pods) {
 		if source, ok := sourceOf(&s.pods[i]); ok {
@@ -54,6 +54,10 @@ func (s *subject) logs() (model.Logs, error) {
 		query := url.Values{"pod": {source.Name}, "tail": {strconv.Itoa(out.Tail)}}
 		if out.Follow {
 			query.Set("follow", "true")
+		}
+
+		if out.Search != "" {
+			query.Set("q", out.Search)
 		}
 
 		source.Stream = model.ObjectPath(s.PathValue("kind"), s.PathValue("namespace"), s.PathValue("name")) + "/logs/stream?" + query.Encode()
@@ -100,17 +104,28 @@ func sourceOf(pod *corev1.Pod) (model.LogSource, bool) {
 	return model.LogSource{Name: pod.Name, Title: bounds.Line(title)}, true
 }
 
-// kept returns the kept logs of the last attempt whose pods are gone. Their names are ATTEMPT/EXECUTOR.
+// maxAttempts is the number of last attempts whose kept logs are listed.
+const maxAttempts = 10
+
+// kept returns the kept logs of the last attempts whose pods are gone. Their names are ATTEMPT/EXECUTOR.
 func (s *subject) kept(out *model.Logs) (sources []model.LogSource) {
-	index, err := s.reader(io.Discard).Index(s.ctx, kube.LogOptions{})
-	if err != nil {
-		out.Missing = bounds.Line(s.Explain(err).Error())
-	}
+	last := kube.Summarize(s.object).Attempt
+	for number := last; number > max(last-maxAttempts, 0); number-- {
+		index, err := s.reader(io.Discard).Index(s.ctx, kube.LogOptions{Attempt: number})
+		if err != nil {
+			out.Missing = bounds.Line(s.Explain(err).Error())
+			break
+		}
 
-	if index == nil {
-		return nil
+		if index != nil {
+			sources = append(sources, s.keptOf(index)...)
+		}
 	}
+	return sources
+}
 
+// keptOf returns the kept logs of an attempt whose pods are gone.
+func (s *subject) keptOf(index *store.Index) (sources []model.LogSource) {
 	files := slices.Clone(index.Executors)
 	if index.Driver != nil {
 		files = slices.Insert(files, 0, *index.Driver)

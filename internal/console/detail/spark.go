@@ -2,6 +2,7 @@ package detail
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -28,13 +29,18 @@ func (s *subject) stages() (model.Stages, error) {
 	}
 
 	out.Missing = bounds.Line(missing)
+	ui := ""
+	if pod := s.main(); pod != nil {
+		ui = uiPath(pod)
+	}
+
 	for i := range found[:min(len(found), maxListed)] {
 		stage := &found[i]
 
 		shown := model.Stage{
 			ID: stage.ID, Name: bounds.Line(stage.Name), Status: bounds.Line(stage.Status), Tasks: stage.Tasks, Active: stage.Active, Complete: stage.Complete, FailedTasks: stage.Failed,
 			Duration: stage.Duration(s.Now), InputBytes: stage.Input, ShuffleRead: stage.ShuffleRead, ShuffleWrite: stage.ShuffleWrite, SpilledBytes: stage.Spilled,
-			Problem: bounds.Line(stage.Failure[:min(len(stage.Failure), maxText)]),
+			Problem: bounds.Line(stage.Failure[:min(len(stage.Failure), maxText)]), Path: fmt.Sprintf("%sstages/stage/?id=%d&attempt=%d", ui, stage.ID, stage.Attempt),
 		}
 		out.Stages = append(out.Stages, shown)
 	}

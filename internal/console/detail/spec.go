@@ -2,6 +2,7 @@ package detail
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,7 +65,7 @@ func (s *subject) spec() (model.Spec, error) {
 		out.Effective += propertiesOf(object)
 	}
 
-	out.Changes, err = s.attemptChanges(launched.Objects)
+	err = s.compareAttempts(&out, launched.Objects)
 	return out, err
 }
 
@@ -137,35 +138,43 @@ func propertiesOf(object client.Object) (text string) {
 	return text
 }
 
-// attemptChanges compares the driver pods of two attempts, which the parameters a and b name. By default it compares
-// the pod of the last attempt with what the operator would create now.
-func (s *subject) attemptChanges(wanted []client.Object) ([]model.Change, error) {
-	byAttempt, last := map[string]*corev1.Pod{}, ""
+// compareAttempts compares the driver pods of two attempts, which the parameters a and b name: by default of the last
+// two attempts whose pods exist, or else of the last one and what the operator would create now.
+func (s *subject) compareAttempts(out *model.Spec, wanted []client.Object) error {
+	pods := map[string]*corev1.Pod{}
 	for i := range s.pods {
-		if pod := &s.pods[i]; identity.IsDriver(pod) {
-			last = fmt.Sprint(identity.Attempt(pod))
-			byAttempt[last] = pod
+		if number := fmt.Sprint(identity.Attempt(&s.pods[i])); identity.IsDriver(&s.pods[i]) && pods[number] == nil {
+			out.Attempts, pods[number] = append(out.Attempts, number), &s.pods[i]
 		}
 	}
 
-	var next *corev1.Pod
+	slices.SortFunc(out.Attempts, func(a, b string) int { return int(identity.Attempt(pods[a]) - identity.Attempt(pods[b])) })
+
+	existing := len(out.Attempts)
 	for _, object := range wanted {
 		if pod, ok := object.(*corev1.Pod); ok && identity.IsDriver(pod) {
-			next = pod
+			out.Attempts, pods[model.Now] = append(out.Attempts, model.Now), pod
 		}
 	}
 
-	before, after := byAttempt[last], next
-	if a, b := byAttempt[s.FormValue("a")], byAttempt[s.FormValue("b")]; a != nil && b != nil {
-		before, after = a, b
+	if len(out.Attempts) < 2 {
+		return nil
 	}
 
-	if before == nil || after == nil {
-		return nil, nil
+	last := max(existing, 2)
+	out.A = cmp.Or(bounds.Line(s.FormValue("a")), out.Attempts[last-2])
+	out.B = cmp.Or(bounds.Line(s.FormValue("b")), out.Attempts[last-1])
+
+	for _, name := range []string{out.A, out.B} {
+		if pods[name] == nil {
+			out.Missing = strings.TrimPrefix(out.Missing+"; the driver pod of attempt "+name+" is gone", "; ")
+			return nil
+		}
 	}
 
-	differences, err := preview.DifferencesOf(factsOf(before), factsOf(after))
-	return changesOf(differences), err
+	differences, err := preview.DifferencesOf(factsOf(pods[out.A]), factsOf(pods[out.B]))
+	out.Changes = changesOf(differences)
+	return err
 }
 
 // factsOf returns the parts of a driver pod that follow from a spec. The API server and other webhooks add many others.

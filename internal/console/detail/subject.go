@@ -186,13 +186,18 @@ func (s *subject) complete(o *model.Object) {
 // links returns the links to the pages that Spark serves.
 func (s *subject) links() (links []model.Link) {
 	if pod := s.main(); pod != nil {
-		links = append(links, model.Link{Title: "Spark UI", URL: "/ui/" + url.PathEscape(pod.Namespace) + "/" + url.PathEscape(pod.Name) + "/"})
+		links = append(links, model.Link{Title: "Spark UI", URL: uiPath(pod)})
 	}
 
 	if o := kube.OperatorStatus(s.object); o != nil && kube.IsWebAddress(o.HistoryServerURL) {
 		links = append(links, model.Link{Title: "History", URL: o.HistoryServerURL, External: true})
 	}
 	return links
+}
+
+// uiPath returns the path of the web UI of a pod in the console.
+func uiPath(pod *corev1.Pod) string {
+	return "/ui/" + url.PathEscape(pod.Namespace) + "/" + url.PathEscape(pod.Name) + "/"
 }
 
 // main returns the pod of the driver, the server or the master that runs, or nil.

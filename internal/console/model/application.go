@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
-	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/startup"
+	"github.com/sparkoperator/spark-operator/internal/console/timeline"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -20,9 +22,9 @@ import (
 // Application is the page of an application of either API group. Connect servers have the same parts.
 type Application struct {
 	Object
-	Timeline  Timeline  `json:"timeline"`
-	Executors Executors `json:"executors"`
-	Usage     *Usage    `json:"usage,omitempty"`
+	Timeline  timeline.Timeline `json:"timeline"`
+	Executors Executors         `json:"executors"`
+	Usage     *Usage            `json:"usage,omitempty"`
 	// Start has the parts of the start of the current or last attempt.
 	Start []startup.Step `json:"start,omitempty"`
 }
@@ -30,138 +32,10 @@ type Application struct {
 // ApplicationOf returns the page of an application at the given time. The start lacks the times of Spark.
 func ApplicationOf(object client.Object, pods []corev1.Pod, events []corev1.Event, now time.Time) Application {
 	s := kube.Summarize(object)
-	a := Application{Object: ObjectOf(object, pods, events), Timeline: TimelineOf(object, now), Usage: UsageOf(object, now)}
+	a := Application{Object: ObjectOf(object, pods, events), Timeline: timeline.Of(object, now), Usage: UsageOf(object, now)}
 	a.Executors, a.Start = ExecutorsOf(a.Pods, now), startup.Steps(&s, nil)
+	a.Executors.addFailures(a.Events)
 	return a
-}
-
-// Activity is what an application does in a phase, in as much detail as a timeline shows.
-type Activity string
-
-// These are the values of Activity.
-const (
-	Queued    Activity = "queued"   // a queue has not given quota yet
-	Pending   Activity = "pending"  // the driver does not run yet
-	Starting  Activity = "starting" // the driver runs; too few executors run
-	Running   Activity = "running"
-	Degraded  Activity = "degraded" // fewer executors run than wanted, or the node of the driver is lost
-	Retrying  Activity = "retrying" // waits until the next attempt
-	Stopping  Activity = "stopping"
-	Paused    Activity = "paused" // suspended
-	Succeeded Activity = "succeeded"
-	Failed    Activity = "failed"
-)
-
-// Timeline is what an object did since its creation, oldest first and without gaps.
-type Timeline struct {
-	From time.Time `json:"from"`
-	// To is the end of the last attempt or, if the object has not ended, the present.
-	To       time.Time `json:"to"`
-	Segments []Segment `json:"segments"`
-	// Cut is true if the status no longer has the oldest phases.
-	Cut bool `json:"cut,omitempty"`
-}
-
-// Segment is a time in which an object was in one phase.
-type Segment struct {
-	Activity Activity  `json:"activity"`
-	Phase    string    `json:"phase"`
-	Reason   string    `json:"reason,omitempty"`
-	Attempt  int32     `json:"attempt,omitempty"`
-	From     time.Time `json:"from"`
-	To       time.Time `json:"to"`
-}
-
-// Attempt is the part of a timeline that belongs to one attempt.
-type Attempt struct {
-	Number   int32
-	Segments []Segment
-}
-
-// Attempts returns the segments by attempt, the first attempt first.
-func (t *Timeline) Attempts() (out []Attempt) {
-	for _, s := range t.Segments {
-		if len(out) == 0 || out[len(out)-1].Number != s.Attempt {
-			out = append(out, Attempt{Number: s.Attempt})
-		}
-
-		last := &out[len(out)-1]
-		last.Segments = append(last.Segments, s)
-	}
-	return out
-}
-
-// TimelineOf returns the timeline of an object whose status has a history.
-func TimelineOf(object client.Object, now time.Time) Timeline {
-	s := kube.Summarize(object)
-	if s.Over() && !s.Ended.IsZero() {
-		now = s.Ended
-	}
-	return timelineOf(&s, now)
-}
-
-// timelineOf returns the timeline of an object until a time.
-func timelineOf(s *kube.Summary, until time.Time) Timeline {
-	t := Timeline{From: s.Created.UTC(), To: until.UTC()}
-
-	history := slices.DeleteFunc(slices.Clone(s.History), func(h statusv1.OperatorTransition) bool { return h.At == nil })
-	slices.SortStableFunc(history, func(a, b statusv1.OperatorTransition) int { return a.At.Compare(b.At.Time) })
-	t.Cut = len(history) >= statusv1.MaxHistory
-
-	if len(history) == 0 || history[0].At.After(t.From) && !t.Cut {
-		first := statusv1.OperatorTransition{At: microTime(t.From), Attempt: 1}
-		history = slices.Insert(history, 0, first)
-	} else if t.Cut {
-		t.From = history[0].At.UTC()
-	}
-
-	for i := range history {
-		h := &history[i]
-
-		to := t.To
-		if i+1 < len(history) {
-			to = history[i+1].At.UTC()
-		}
-
-		from := latest(t.From, h.At.UTC())
-		if to = earliest(to, t.To); !to.After(from) {
-			continue
-		}
-
-		t.Segments = append(t.Segments, Segment{
-			Activity: activityOf(h, s.Result), Phase: cmp.Or(bounds.Line(h.Phase), "New"), Reason: bounds.Line(h.Reason), Attempt: max(h.Attempt, 1), From: from, To: to,
-		})
-	}
-	return t
-}
-
-// activityOf returns what an application does after a transition. The result of the object decides what an end is.
-func activityOf(h *statusv1.OperatorTransition, result kube.Result) Activity {
-	phase := lifecycle.Phase(h.Phase)
-	switch {
-	case phase == lifecycle.New, phase == lifecycle.Launched, phase == lifecycle.Resuming:
-		if lifecycle.IsQuotaWait(h.Reason) {
-			return Queued
-		}
-		return Pending
-	case phase == lifecycle.Waiting && lifecycle.IsQuotaWait(h.Reason):
-		return Queued
-	case phase == lifecycle.Waiting:
-		return Retrying
-	case phase == lifecycle.Started, phase == lifecycle.Ready, phase == lifecycle.Scaling:
-		return Starting
-	case phase == lifecycle.Running:
-		return Running
-	case phase == lifecycle.Partial, phase == lifecycle.Below, phase == lifecycle.Unknown:
-		return Degraded
-	case phase == lifecycle.Suspended:
-		return Paused
-	case phase.Terminal() && result == kube.Succeeded:
-		return Succeeded
-	case phase.Terminal():
-		return Failed
-	}
-	return Stopping
 }
 
 // Executors is the number of executors over time, from the pods that still exist.
@@ -234,6 +108,21 @@ func ExecutorsOf(pods []Pod, now time.Time) (e Executors) {
 	return e
 }
 
+// addFailures adds the failures of executors whose pods Spark has deleted, as far as Kubernetes still has the Events.
+func (e *Executors) addFailures(events []Event) {
+	for _, event := range events {
+		name, reason, _ := strings.Cut(event.Message, ": ")
+		if event.Reason != dialect.EventExecutorFailed || slices.ContainsFunc(e.Failures, func(p Pod) bool { return p.Name == name }) {
+			continue
+		}
+
+		id := name[strings.LastIndex(name, "-")+1:]
+		e.Failures = append(e.Failures, Pod{Name: name, Executor: id, Phase: string(corev1.PodFailed), Reason: reason, Created: event.At, Ended: event.At})
+	}
+
+	slices.SortStableFunc(e.Failures, func(a, b Pod) int { return a.Ended.Compare(b.Ended) })
+}
+
 // Over reports whether the pod has ended.
 func (p *Pod) Over() bool {
 	return p.Phase == string(corev1.PodSucceeded) || p.Phase == string(corev1.PodFailed)
@@ -297,19 +186,14 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
 // Logs is the tab with the logs of pods.
 type Logs struct {
 	Sources []LogSource `json:"sources"`
 	// Tail is the number of lines that are read from the end; 0 means the default.
 	Tail   int  `json:"tail,omitempty"`
 	Follow bool `json:"follow,omitempty"`
+	// Search is a text that the lines have. The search is in the whole logs.
+	Search string `json:"q,omitempty"`
 	// Missing says why there is no log.
 	Missing string `json:"missing,omitempty"`
 }
@@ -349,6 +233,7 @@ type Stage struct {
 	ShuffleWrite int64         `json:"shuffleWriteBytes,omitempty"`
 	SpilledBytes int64         `json:"spilledBytes,omitempty"`
 	Problem      string        `json:"problem,omitempty"` // why it failed
+	Path         string        `json:"path,omitempty"`    // of its page in the Spark UI
 }
 
 // Spec is the tab with the manifest, the effective spec and the rendered objects.
@@ -357,10 +242,17 @@ type Spec struct {
 	Effective string     `json:"effective,omitempty"`
 	Origins   []Origin   `json:"origins,omitempty"`
 	Rendered  []Rendered `json:"rendered,omitempty"`
-	// Changes are the differences between the spec of the last attempt and the present spec, or between two attempts.
+	// Attempts are the attempts whose driver pods exist, in their order, and at last Now: what the operator would create.
+	Attempts []string `json:"attempts,omitempty"`
+	// Changes are the differences between the driver pods of the attempts A and B.
+	A       string   `json:"a,omitempty"`
+	B       string   `json:"b,omitempty"`
 	Changes []Change `json:"changes,omitempty"`
 	Missing string   `json:"missing,omitempty"`
 }
+
+// Now is the place of the present spec among the attempts.
+const Now = "now"
 
 // Origin says where a value of the effective spec comes from.
 type Origin struct {

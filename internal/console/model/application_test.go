@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -13,75 +12,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
-	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
-
-var phases = []lifecycle.Phase{
-	lifecycle.New, lifecycle.Waiting, lifecycle.Launched, lifecycle.Started, lifecycle.Ready, lifecycle.Scaling, lifecycle.Running, lifecycle.Partial, lifecycle.Below,
-	lifecycle.Unknown, lifecycle.Ended, lifecycle.Retained, lifecycle.Done, lifecycle.Suspending, lifecycle.Suspended, lifecycle.Resuming, lifecycle.Editing,
-}
-
-// TestTimelineHasNoGaps checks with random histories that the segments of a timeline follow each other from its start
-// to its end, whatever a status contains.
-func TestTimelineHasNoGaps(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-
-	for i := range 2000 {
-		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
-		o := &statusv1.OperatorStatus{Attempt: 1}
-		app.Status.Operator = o
-
-		for range random.IntN(statusv1.MaxHistory + 1) {
-			h := statusv1.OperatorTransition{Phase: string(phases[random.IntN(len(phases))]), Attempt: int32(random.IntN(3))}
-			if random.IntN(10) > 0 {
-				h.At = &metav1.MicroTime{Time: now.Add(-time.Duration(random.IntN(3700)) * time.Second)}
-			}
-
-			o.History = append(o.History, h)
-		}
-
-		if random.IntN(3) == 0 {
-			o.EndedAt = &metav1.MicroTime{Time: now.Add(-time.Duration(random.IntN(600)) * time.Second)}
-			app.Status.Conditions = []metav1.Condition{{Type: "Failed", Status: metav1.ConditionTrue}}
-		}
-
-		line := model.TimelineOf(app, now)
-		if len(line.Segments) == 0 {
-			t.Fatalf("life %d: no segment of %+v", i, o.History)
-		}
-
-		at := line.From
-		for _, s := range line.Segments {
-			if !s.From.Equal(at) || !s.To.After(s.From) || s.Attempt < 1 {
-				t.Fatalf("life %d: a segment from %v to %v after %v", i, s.From, s.To, at)
-			}
-
-			at = s.To
-		}
-
-		if !at.Equal(line.To) {
-			t.Fatalf("life %d: the last segment ends at %v, the timeline at %v", i, at, line.To)
-		}
-	}
-}
-
-// TestActivities checks what an application does in the phases that mean different things.
-func TestActivities(t *testing.T) {
-	for phase, want := range map[statusv1.OperatorTransition]model.Activity{
-		{Phase: ""}: model.Pending, {Phase: "Launched"}: model.Pending, {Phase: "Waiting", Reason: "OOMKilled"}: model.Retrying, {Phase: "Waiting", Reason: lifecycle.ReasonQuotaPending}: model.Queued,
-		{Phase: "Scaling"}: model.Starting, {Phase: "Running"}: model.Running, {Phase: "Below"}: model.Degraded, {Phase: "Unknown"}: model.Degraded, {Phase: "Suspended"}: model.Paused,
-		{Phase: "Ended"}: model.Stopping, {Phase: "Done"}: model.Failed,
-	} {
-		app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
-		phase.At, phase.Attempt = &metav1.MicroTime{Time: now.Add(-time.Minute)}, 1
-		app.Status.Operator = &statusv1.OperatorStatus{Attempt: 1, History: []statusv1.OperatorTransition{phase}}
-
-		segments := model.TimelineOf(app, now).Segments
-		if got := segments[len(segments)-1].Activity; got != want {
-			t.Errorf("%s %s: %s, want %s", phase.Phase, phase.Reason, got, want)
-		}
-	}
-}
 
 // executor returns the pod of an executor that started and ended some minutes ago; 0 means not yet.
 func executor(id int, created, started, ended float64, exitCode int32) corev1.Pod {
@@ -130,6 +61,42 @@ func TestExecutorsOverTime(t *testing.T) {
 
 	if !e.From.Equal(now.Add(-10*time.Minute)) || !e.To.Equal(now) {
 		t.Errorf("from %v to %v", e.From, e.To)
+	}
+}
+
+// TestFailuresOfDeletedExecutors checks that the Events show the failures of executors whose pods are gone.
+func TestFailuresOfDeletedExecutors(t *testing.T) {
+	event := func(pod string, minutes int) corev1.Event {
+		return corev1.Event{
+			Reason: "SparkExecutorFailed", Message: pod + ": OOMKilled: out of memory",
+			LastTimestamp: metav1.NewTime(now.Add(-time.Duration(minutes) * time.Minute)),
+		}
+	}
+	exists := executor(2, 10, 9, 5, 137)
+
+	a := model.ApplicationOf(&v1beta2.SparkApplication{}, []corev1.Pod{exists}, []corev1.Event{event(exists.Name, 5), event("pi-1-exec-7", 8)}, now)
+	if f := a.Executors.Failures; len(f) != 2 || f[0].Executor != "7" || f[0].Reason != "OOMKilled: out of memory" || f[1].Executor != "2" {
+		t.Errorf("the failures are %+v", f)
+	}
+}
+
+// TestMissedRuns checks that a page shows what Events say about missed runs, and the times at which no run started.
+func TestMissedRuns(t *testing.T) {
+	s := &v1beta2.ScheduledSparkApplication{ObjectMeta: metav1.ObjectMeta{Name: "hourly", CreationTimestamp: metav1.NewTime(now.AddDate(0, -1, 0))}}
+	s.Spec.Schedule = "0 * * * *"
+	s.Status.Operator = &v1beta2.ScheduleOperatorStatus{
+		LastTick: &metav1.MicroTime{Time: now.Add(-150 * time.Minute)}, Cause: &statusv1.OperatorCause{Reason: "QuotaExceeded", Message: "no room"},
+	}
+	skipped := corev1.Event{Reason: "RunSkipped", Message: "the last run was active", LastTimestamp: metav1.NewTime(now.Add(-150 * time.Minute))}
+
+	page := model.ScheduleOf(s, nil, []corev1.Event{skipped}, func(string) (*time.Location, error) { return time.UTC, nil }, now)
+
+	want := []model.Missed{
+		{At: now.Add(-30 * time.Minute), Reason: "QuotaExceeded", Why: "no room"}, {At: now.Add(-90 * time.Minute), Reason: "QuotaExceeded", Why: "no room"},
+		{At: now.Add(-150 * time.Minute), Reason: "RunSkipped", Why: "the last run was active"},
+	}
+	if !slices.Equal(page.Missed, want) {
+		t.Errorf("missed: %+v", page.Missed)
 	}
 }
 

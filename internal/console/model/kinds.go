@@ -140,6 +140,8 @@ func ScheduleOf(s *v1beta2.ScheduledSparkApplication, runs []Run, events []corev
 		since = o.Since.Time
 	}
 
+	out.addUnstarted(s, times.Next, since, now)
+
 	for at, end := now, now.AddDate(0, 0, maxDays); len(out.Upcoming) < maxUpcoming; {
 		if at = times.Next(since, at); at.IsZero() || at.After(end) {
 			break
@@ -148,6 +150,33 @@ func ScheduleOf(s *v1beta2.ScheduledSparkApplication, runs []Run, events []corev
 		out.Upcoming = append(out.Upcoming, at.UTC())
 	}
 	return out
+}
+
+// startPatience is how long a run may be due before it counts as missed.
+const startPatience = time.Minute
+
+// addUnstarted adds the times since the last run that was started or skipped at which a run was due.
+func (s *Schedule) addUnstarted(from *v1beta2.ScheduledSparkApplication, next func(since, at time.Time) time.Time, since, now time.Time) {
+	o := from.Status.Operator
+	if o == nil {
+		return
+	}
+
+	missed := Missed{Reason: "NotStarted", Why: "The run was due, and has not started."}
+	if o.Cause != nil {
+		missed.Reason, missed.Why = bounds.Line(o.Cause.Reason), bounds.Line(o.Cause.Message)
+	}
+
+	for at := latest(since, timeOfMicro(o.LastTick)); len(s.Missed) < maxUpcoming; {
+		if at = next(since, at); at.IsZero() || at.After(now.Add(-startPatience)) {
+			break
+		}
+
+		missed.At = at.UTC()
+		s.Missed = append(s.Missed, missed)
+	}
+
+	slices.SortStableFunc(s.Missed, func(a, b Missed) int { return b.At.Compare(a.At) })
 }
 
 // Day is a day of a calendar, with the runs and the next times in it.
@@ -233,7 +262,11 @@ type Cluster struct {
 	Workers sparkv1.MemberCounts `json:"workers"`
 	Least   int64                `json:"minWorkers"`
 	Most    int64                `json:"maxWorkers"`
-	States  []StateChange        `json:"states,omitempty"` // newest first
+	// Generation is that of the spec that the operator applies. The roll-out to it began and completed at these times.
+	Generation int64         `json:"generation,omitempty"`
+	Began      time.Time     `json:"began,omitzero"`
+	Completed  time.Time     `json:"completed,omitzero"`
+	States     []StateChange `json:"states,omitempty"` // newest first
 	// Applications are those that the master's REST shows.
 	Applications   []ClusterApplication `json:"applications,omitempty"`
 	NoApplications string               `json:"noApplications,omitempty"` // why there is no list
@@ -269,6 +302,10 @@ func ClusterOf(c *sparkv1.SparkCluster, pods []corev1.Pod, events []corev1.Event
 		out.Workers = *w
 	}
 
+	if o := c.Status.Operator; o != nil {
+		out.Generation, out.Began, out.Completed = o.Generation, timeOfMicro(o.BegunAt), timeOfMicro(o.CompleteAt)
+	}
+
 	for _, state := range c.Status.StateTransitionHistory {
 		at, _ := time.Parse(time.RFC3339, state.LastTransitionTime)
 		out.States = append(out.States, StateChange{bounds.Line(string(state.CurrentStateSummary)), utc(at), bounds.Line(state.Message)})
@@ -292,4 +329,9 @@ func timeOf(at *metav1.Time) time.Time {
 	return at.Time
 }
 
-func microTime(at time.Time) *metav1.MicroTime { return &metav1.MicroTime{Time: at} }
+func timeOfMicro(at *metav1.MicroTime) time.Time {
+	if at == nil {
+		return time.Time{}
+	}
+	return at.UTC()
+}

@@ -33,6 +33,10 @@ type Page struct {
 	SignOut bool `json:"-"`
 }
 
+// Policy is the Content-Security-Policy of the console's pages.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
 // Object is what the pages of all kinds show about an object.
 type Object struct {
 	Row

@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/console/timeline"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
@@ -202,13 +203,13 @@ func (r *Row) addEarlier(s *kube.Summary) {
 		until = last.Time
 	}
 
-	for _, segment := range timelineOf(s, until).Segments {
+	for _, segment := range timeline.Until(s, until).Segments {
 		p := period{segment.From, segment.To, true}
 
 		switch segment.Activity {
-		case Queued, Pending, Retrying:
+		case timeline.Queued, timeline.Pending, timeline.Retrying:
 			p.running = false
-		case Paused, Succeeded, Failed:
+		case timeline.Paused, timeline.Succeeded, timeline.Failed:
 			continue
 		}
 

@@ -171,8 +171,8 @@ func TestHours(t *testing.T) {
 	}
 }
 
-// TestHoursOfRetries checks that the hours in which earlier attempts ran count as running, and that the wait for a retry
-// counts as pending.
+// TestHoursOfRetries checks that the hours in which earlier attempts ran count as running, and that the wait for a
+// retry counts as pending.
 func TestHoursOfRetries(t *testing.T) {
 	at := func(hours float64) *metav1.MicroTime {
 		return &metav1.MicroTime{Time: now.Add(-time.Duration(hours * float64(time.Hour)))}

@@ -9,13 +9,14 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/timeline"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // leastWidth is the least width of a segment in percent, so that a short phase can be seen.
 const leastWidth = 0.4
 
-func attemptBars(t model.Timeline, a model.Attempt) (bars []bar) {
+func attemptBars(t timeline.Timeline, a timeline.Attempt) (bars []bar) {
 	for _, s := range a.Segments {
 		x, width := span(s.From, s.To, t.From, t.To)
 
@@ -30,7 +31,7 @@ func attemptBars(t model.Timeline, a model.Attempt) (bars []bar) {
 	return bars
 }
 
-func attemptLabel(a model.Attempt) string {
+func attemptLabel(a timeline.Attempt) string {
 	var parts []string
 	for _, s := range a.Segments {
 		parts = append(parts, string(s.Activity)+" for "+duration(s.To.Sub(s.From)))
@@ -39,10 +40,10 @@ func attemptLabel(a model.Attempt) string {
 }
 
 // legend returns the activities of a timeline in the order in which they first occur, with their total times.
-func legend(t model.Timeline) (entries []bar) {
-	var order []model.Activity
+func legend(t timeline.Timeline) (entries []bar) {
+	var order []timeline.Activity
 
-	total := map[model.Activity]time.Duration{}
+	total := map[timeline.Activity]time.Duration{}
 	for _, s := range t.Segments {
 		if _, known := total[s.Activity]; !known {
 			order = append(order, s.Activity)

@@ -130,7 +130,8 @@ func (s *Site) Handle(pattern string, handle func(http.ResponseWriter, *Request)
 // handle is Handle for requests that renew the session, or do not.
 func (s *Site) handle(pattern string, renews bool, handle func(http.ResponseWriter, *Request) error) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		request, err := s.request(w, r, renews)
+		// A page that loads itself again keeps no session alive.
+		request, err := s.request(w, r, renews && r.Header.Get("Hx-Trigger") != "refresh")
 		if err == nil {
 			err = handle(w, request)
 		}
@@ -156,14 +157,10 @@ const (
 // bodyTimeout bounds the time in which the body of a request arrives.
 const bodyTimeout = time.Minute
 
-// Policy is the Content-Security-Policy of the console's pages.
-const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-
 // ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("Content-Security-Policy", Policy)
+	header.Set("Content-Security-Policy", model.Policy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "same-origin") // with no-referrer, the Origin of forms would be null

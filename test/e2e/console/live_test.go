@@ -137,7 +137,7 @@ func (w *tab) keepsCookies(t *testing.T) {
 func TestTableIsLive(t *testing.T) {
 	cluster := scene.New(t)
 	app := cluster.Application("live-pi")
-	cluster.Application("live-other")
+	other := cluster.Application("live-other")
 
 	c := cluster.API
 	w := start(t).open(t, looks[0]) // before sparkctl console gets another home directory
@@ -174,9 +174,41 @@ func TestTableIsLive(t *testing.T) {
 		t.Error("the page was loaded again, or the message of an application ran a script")
 	}
 
+	w.refreshes(t, func(state v1beta2.ApplicationStateType) {
+		before := client.MergeFrom(other.DeepCopy())
+		other.Status.AppState = v1beta2.ApplicationState{State: state}
+
+		if err := c.Status().Patch(t.Context(), other, before); err != nil {
+			t.Fatal(err)
+		}
+	})
+
 	for _, problem := range w.seen() {
 		t.Error(problem)
 	}
 
 	w.keepsCookies(t)
+}
+
+// refreshes checks that the page of an application shows a change by itself, but not while details are open.
+func (w *tab) refreshes(t *testing.T, set func(v1beta2.ApplicationStateType)) {
+	t.Helper()
+
+	w.run(t, chromedp.Evaluate(`document.querySelector("td.name a").click()`, nil))
+	w.until(t, "the page of the application", `document.querySelector("#refresh") !== null`)
+
+	for _, act := range []string{
+		`getSelection().selectAllChildren(document.querySelector("h1"))`, `document.querySelector("#main a").focus()`,
+		`dialog.showModal()`, `document.querySelector("#main").append(Object.assign(document.createElement("details"), {open: true}))`,
+	} {
+		if !value[bool](t, w, `!busy() && (`+act+`, !!busy())`) {
+			t.Errorf("the page loads itself again after %s", act)
+		}
+
+		w.run(t, chromedp.Evaluate(`getSelection().removeAllRanges(); document.activeElement.blur(); dialog.close(); `+
+			`document.querySelectorAll("#main details").forEach(d => d.open = false); window.sameDocument = true`, nil))
+	}
+
+	set(v1beta2.ApplicationStateRunning)
+	w.until(t, "the new state", `document.querySelector(".badge.running") !== null && window.sameDocument === true`)
 }

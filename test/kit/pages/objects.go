@@ -120,7 +120,7 @@ func application(now time.Time, state string) model.Application {
 
 	a.Start = start(at(26).Time)
 	a.Explanation = []screen.Line{{Label: "next", Text: next}}
-	a.Fresh = model.Fresh{At: now, Live: true}
+	a.Fresh = model.Fresh{At: now}
 	a.Links = []model.Link{{Title: "Spark UI", URL: "/ui/etl/orders-driver/"}, {Title: "History", URL: "https://history.example.org/history/spark-1/jobs/", External: true}}
 	a.Actions = []model.Action{{Name: "restart", Title: "Restart"}, {Name: "suspend", Title: "Suspend"}, {Name: "scale", Title: "Scale", Denied: "You may not patch this application."}, {Name: "delete", Title: "Delete", Danger: true}}
 	return a
@@ -187,7 +187,7 @@ func events(now time.Time, app string) []corev1.Event {
 	return []corev1.Event{
 		event("SparkApplication", app, "SparkApplicationSubmitted", "attempt 2 was submitted", 26, 1),
 		event("Pod", "orders-exec-2", "FailedScheduling", "0/12 nodes are available: 12 Insufficient cpu. <script>alert(1)</script>", 24, 7),
-		event("SparkApplication", app, "SparkExecutorFailed", "executor 3 failed: OOMKilled (exit code 137)", 9, 1),
+		event("SparkApplication", app, "SparkExecutorFailed", "orders-exec-3: OOMKilled (exit code 137)", 9, 1),
 	}
 }
 
@@ -228,7 +228,7 @@ func schedule(now time.Time) model.Schedule {
 
 	out := model.ScheduleOf(s, runs, missed, func(name string) (*time.Location, error) { return time.LoadLocation(name) }, now)
 	out.Compared = &model.Compared{A: runs[4], B: runs[0], Changes: []model.Change{{Name: "spec.executor.memory", Before: "4g", After: "8g"}}}
-	out.Fresh = model.Fresh{At: now, Live: true}
+	out.Fresh = model.Fresh{At: now}
 	out.Actions = []model.Action{{Name: "trigger", Title: "Run now"}, {Name: "suspend", Title: "Suspend"}}
 	return out
 }
@@ -241,7 +241,7 @@ func connect(now time.Time) model.Connect {
 
 	out := model.ConnectOf(c, pods(now), nil, now)
 	out.Sessions = []model.Session{{ID: "8f1c1e0a-3f5e-4f0e-b6a0-2f7f1b1c7c11", User: "ana", Started: now.Add(-20 * time.Minute), Queries: 14}}
-	out.Fresh = model.Fresh{At: now, Live: true}
+	out.Fresh = model.Fresh{At: now}
 	return out
 }
 
@@ -250,6 +250,7 @@ func cluster(now time.Time) model.Cluster {
 	c.Spec.RuntimeVersions.SparkVersion = "4.1.4"
 	c.Spec.ClusterTolerations.InstanceConfig = sparkv1.WorkerInstanceConfig{InitWorkers: 3, MinWorkers: 2, MaxWorkers: 8}
 	c.Status.CurrentState = &sparkv1.ClusterState{CurrentStateSummary: "RunningHealthy"}
+	c.Status.Operator = &sparkv1.ClusterOperatorStatus{Generation: 3, BegunAt: micro(now.Add(-181 * time.Minute)), CompleteAt: micro(now.Add(-179 * time.Minute))}
 	c.Status.Masters, c.Status.Workers = &sparkv1.MemberCounts{Desired: 1, Running: 1, Ready: 1}, &sparkv1.MemberCounts{Desired: 5, Running: 4, Ready: 4, Pending: 1}
 	c.Status.StateTransitionHistory = map[string]sparkv1.ClusterState{
 		"0": {CurrentStateSummary: "Submitted", LastTransitionTime: now.Add(-3 * time.Hour).Format(time.RFC3339)},
@@ -259,6 +260,6 @@ func cluster(now time.Time) model.Cluster {
 
 	out := model.ClusterOf(c, nil, nil)
 	out.Applications = []model.ClusterApplication{{ID: "app-20261129120000-0001", Name: "ad-hoc", User: "spark", State: "RUNNING", Cores: 8, Started: now.Add(-time.Hour)}}
-	out.Fresh = model.Fresh{At: now, Live: true}
+	out.Fresh = model.Fresh{At: now}
 	return out
 }

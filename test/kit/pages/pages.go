@@ -15,7 +15,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
-	"github.com/sparkoperator/spark-operator/internal/console/web"
 )
 
 // Page is a page with sample data. Its path is that of the page in the console, or a made-up one for a second state.
@@ -93,7 +92,7 @@ func Handler(all []Page) http.Handler {
 		_ = view.Dialog(model.Page{CSRF: "token"}, dialog()).Render(r.Context(), w) // the browser may have gone
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", web.Policy)
+		w.Header().Set("Content-Security-Policy", model.Policy)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 
 		for _, page := range all {
@@ -136,7 +135,7 @@ func logs() model.Logs {
 
 func stages(now time.Time) model.Stages {
 	return model.Stages{Fresh: model.Fresh{At: now}, Stages: []model.Stage{
-		{ID: 4, Name: "count at orders.py:41", Status: "ACTIVE", Tasks: 200, Active: 16, Complete: 120, FailedTasks: 2, Duration: 84 * time.Second, InputBytes: 12 << 30, ShuffleRead: 3 << 30, ShuffleWrite: 900 << 20},
+		{ID: 4, Path: "/ui/etl/orders-driver/stages/stage/?id=4&attempt=0", Name: "count at orders.py:41", Status: "ACTIVE", Tasks: 200, Active: 16, Complete: 120, FailedTasks: 2, Duration: 84 * time.Second, InputBytes: 12 << 30, ShuffleRead: 3 << 30, ShuffleWrite: 900 << 20},
 		{ID: 3, Name: "parquet at orders.py:30", Status: "COMPLETE", Tasks: 64, Complete: 64, Duration: 40 * time.Second, InputBytes: 30 << 30, SpilledBytes: 2 << 30},
 		{ID: 2, Name: "parquet at orders.py:12", Status: "FAILED", Tasks: 8, Complete: 3, FailedTasks: 4, Problem: "Job aborted due to stage failure: Task 3 in stage 2.0 failed 4 times"},
 	}}
@@ -145,10 +144,11 @@ func stages(now time.Time) model.Stages {
 func spec() model.Spec {
 	return model.Spec{
 		Manifest:  "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata:\n  name: orders\n  namespace: etl\nspec:\n  type: Python\n  sparkVersion: 4.1.4\n",
-		Effective: "type: Python\nsparkVersion: 4.1.4\nexecutor:\n  instances: 4\n",
+		Effective: "spark.app.name=orders\nspark.eventLog.enabled=true\nspark.executor.instances=4\n",
 		Origins:   []model.Origin{{Name: "spark.eventLog.enabled", Value: "true", From: "defaults of the platform, rule history"}},
 		Rendered:  []model.Rendered{{Kind: "Pod", Name: "orders-driver", YAML: "apiVersion: v1\nkind: Pod\n"}},
-		Changes:   []model.Change{{Name: "spec.executor.memory", Before: "4g", After: "8g"}},
+		Attempts:  []string{"1", "2", model.Now}, A: "1", B: "2",
+		Changes: []model.Change{{Name: "spec.executor.memory", Before: "4g", After: "8g"}},
 	}
 }
 
@@ -156,7 +156,7 @@ func namespaces(now time.Time) model.Namespaces {
 	list := model.NamespacesOf(rows(now))
 	for i := range list {
 		if list[i].Name == "etl" {
-			list[i].CPU, list[i].Memory, list[i].Queue = model.Share{Used: 46000, Limit: 64000}, model.Share{Used: 180 << 30, Limit: 192 << 30}, "batch"
+			list[i].CPU, list[i].Memory, list[i].Queue = model.Share{Used: 46000, Limit: 64000}, model.Share{Used: 180 << 30, Limit: 192 << 30}, "batch of etl: 4 admitted, 2 pending, cpu 46, memory 180Gi"
 		}
 	}
 	return model.Namespaces{Namespaces: list, Fresh: model.Fresh{At: now}}

@@ -52,9 +52,19 @@ document.addEventListener("htmx:sseClose", (event) => { if (event.detail.type ==
 // A stream of a log that opens again begins anew.
 document.addEventListener("htmx:sseOpen", (event) => { if (event.target.matches("[data-log]")) event.target.replaceChildren(); });
 
+// The page of an object loads itself again, unless the user does something that this would undo.
+const busy = () => document.hidden || dialog.open || !getSelection().isCollapsed ||
+  document.querySelector("#main details[open], #main input:checked, #main :focus") ||
+  [...document.querySelectorAll("#main .scroll, #main pre")].some((box) => box.scrollLeft || box.scrollTop);
+setInterval(() => { if (!busy()) each("#refresh", (element) => htmx.trigger(element, "refresh")); }, 10000);
+
 // Errors of requests: the server's page about the error says more than a silent failure.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const status = event.detail.xhr.status;
+  if (event.detail.requestConfig.elt.id === "refresh") {
+    setOffline(status >= 500);
+    if (status >= 500 || busy()) { event.detail.shouldSwap = false; return; }
+  }
   if (status === 401) { location.reload(); return; }
   if (status < 400) return;
   event.detail.shouldSwap = true;
