@@ -43,7 +43,7 @@ func (c *console) addAll() {
 	web.Page(c.Site, web.Route{
 		Path: "/", API: "/objects", Title: "All", Section: "all", Summary: "The objects of all kinds that a query selects.", Parameters: queryParameters,
 	}, c.readAll, view.All)
-	c.Stream("GET /events", c.events)
+	c.Stream(web.Route{Path: "/events", Title: "Events", Summary: "The table as HTML, whenever it has changed.", Parameters: queryParameters}, c.events)
 }
 
 func (c *console) readAll(r *web.Request) (model.Window, error) {

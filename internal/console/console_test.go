@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -372,6 +373,15 @@ func TestProxy(t *testing.T) {
 		return got.status, strings.Contains(got.text, `"app"`)
 	}
 
+	elsewhere := serve(t, team(t, func(o *session.Options) {
+		proxy := *sessions.Proxy
+		proxy.From = []netip.Prefix{netip.MustParsePrefix("10.9.9.0/24")}
+		o.Cluster, o.Proxy = kit.Rest(t), &proxy
+	}))
+	if got := elsewhere.browser().get("/api/v1/objects", "X-Secret", secret, "X-User", "jane"); got.status != http.StatusUnauthorized {
+		t.Errorf("a request from another address than the proxy's: %d", got.status)
+	}
+
 	for name, test := range map[string]struct {
 		headers []string
 		status  int
@@ -425,10 +435,20 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, path := range []string{"/api/v1/objects", "/api/v1/namespaces", "/api/v1/doctor"} {
+	const object = "/objects/{kind}/{namespace}/{name}"
+
+	for _, path := range []string{
+		"/api/v1/objects", "/api/v1/namespaces", "/api/v1/doctor", "/api/v1/submissions", "/api/v1" + object, "/api/v1" + object + "/logs",
+		"/api/v1" + object + "/stages", "/api/v1" + object + "/manifest", "/api/v1" + object + "/usage", "/api/v1" + object + "/{action}",
+		"/events", "/o/{kind}/{namespace}/{name}/logs/stream",
+	} {
 		if api.Paths[path] == nil {
 			t.Errorf("openapi.json lacks %s", path)
 		}
+	}
+
+	if text := fmt.Sprint(api.Components.Schemas["Stage"].Properties["duration"]); !strings.Contains(text, "nanoseconds") {
+		t.Errorf("openapi.json describes the duration of a stage as %s", text)
 	}
 
 	for _, field := range []string{"kind", "namespace", "name", "result", "cpuMillis", "labels"} {

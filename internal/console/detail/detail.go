@@ -68,7 +68,13 @@ func Routes(site *web.Site, o Options) {
 	}, (*subject).spec, view.ManifestPage)
 	addTab(p, web.Route{Path: "/usage", Summary: "What the pods have requested, multiplied by time."}, (*subject).usage,
 		func(f model.Page, o model.Object, u Usage) templ.Component { return view.UsagePage(f, o, u.Usage) })
-	site.Stream("GET "+path+"/logs/stream", p.stream)
+	site.Stream(web.Route{
+		Path: path + "/logs/stream", Title: "Lines", Summary: "The lines of a log as HTML, and an event end when the log has ended.",
+		Parameters: map[string]string{
+			"pod": "the name of the log's source", "follow": "true: new lines follow", "tail": "the number of the last lines",
+			"q": "a text that the lines have; the search is in the whole log",
+		},
+	}, p.stream)
 }
 
 // One is the page of one object of any kind. Exactly one member is set.

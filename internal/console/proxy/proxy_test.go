@@ -117,7 +117,7 @@ func address(t *testing.T) string {
 	return ""
 }
 
-// runs starts a pod that a handler serves.
+// runs starts a pod that a handler serves; without a handler, nothing listens on its port.
 func runs(t *testing.T, w *scene.World, name, role string, handler http.Handler) {
 	t.Helper()
 
@@ -130,8 +130,13 @@ func runs(t *testing.T, w *scene.World, name, role string, handler http.Handler)
 
 	server := httptest.NewUnstartedServer(handler)
 	server.Listener = listener
-	server.Start()
-	t.Cleanup(server.Close)
+
+	if handler == nil {
+		server.Close()
+	} else {
+		server.Start()
+		t.Cleanup(server.Close)
+	}
 
 	port := int32(listener.Addr().(*net.TCPAddr).Port)
 	pod := scene.ForeignPod(w.Namespace, name)
@@ -313,7 +318,15 @@ func TestHostileDriver(t *testing.T) {
 	w, s := scene.New(t), serve(t)
 	runs(t, w, "pi-driver", identity.RoleDriver, &driver{})
 
-	path := s.opened(w, "pi-driver", account(w, "ann", "pods", "pods/proxy"))
+	token := account(w, "ann", "pods", "pods/proxy")
+	runs(t, w, "dead-driver", identity.RoleDriver, nil)
+
+	dead := s.opened(w, "dead-driver", token)
+	if response, text, _ := s.get(http.MethodGet, dead+"/jobs/", ""); response.StatusCode != http.StatusBadGateway || !strings.Contains(text, "does not answer") {
+		t.Errorf("a driver that does not listen answers %d: %s", response.StatusCode, text)
+	}
+
+	path := s.opened(w, "pi-driver", token)
 	for at, want := range map[string]struct {
 		status int
 		text   string

@@ -2,10 +2,13 @@ package view_test
 
 import (
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -218,6 +221,19 @@ func TestSamplesAreLabelled(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestVendoredScripts checks that the scripts of others are those that tools/assets.sh fetches.
+func TestVendoredScripts(t *testing.T) {
+	for file, want := range map[string]string{
+		"htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717", // htmx.org 2.0.11
+		"sse.min.js":  "98a46496de0c3605fbffdce9167ba427bdd9553184f83f149c261891a92c0136", // htmx-ext-sse 2.2.4
+	} {
+		text, err := os.ReadFile("assets/vendor/" + file)
+		if got := fmt.Sprintf("%x", sha256.Sum256(text)); err != nil || got != want {
+			t.Errorf("%s has the checksum %s, want %s: %v", file, got, want, err)
+		}
 	}
 }
 

@@ -39,8 +39,13 @@ var placeholder = regexp.MustCompile(`\{([a-z]+)\}`)
 
 // add describes a route whose JSON has the type T.
 func add[T any](d *document, route Route) {
+	d.read("/api/v1"+route.API, route, "application/json", d.schema(reflect.TypeFor[T]()))
+}
+
+// read describes a route that answers GET.
+func (d *document) read(path string, route Route, kind string, schema anyMap) {
 	var parameters []anyMap
-	for _, match := range placeholder.FindAllStringSubmatch(route.API, -1) {
+	for _, match := range placeholder.FindAllStringSubmatch(path, -1) {
 		parameters = append(parameters, anyMap{"name": match[1], "in": "path", "required": true, "schema": anyMap{"type": "string"}})
 	}
 
@@ -52,19 +57,18 @@ func add[T any](d *document, route Route) {
 		"summary":  route.Summary,
 		"security": []anyMap{{"token": []string{}}},
 		"responses": anyMap{"200": anyMap{
-			"description": route.Title, "content": anyMap{"application/json": anyMap{"schema": d.schema(reflect.TypeFor[T]())}},
+			"description": route.Title, "content": anyMap{kind: anyMap{"schema": schema}},
 		}},
 	}
 	if len(parameters) > 0 {
 		operation["parameters"] = parameters
 	}
 
-	d.describe(route.API, "get", operation)
+	d.describe(path, "get", operation)
 }
 
 // describe adds an operation to those of its path.
 func (d *document) describe(path, method string, operation anyMap) {
-	path = "/api/v1" + path
 	if d.Paths[path] == nil {
 		d.Paths[path] = map[string]anyMap{}
 	}
@@ -82,6 +86,8 @@ func (d *document) schema(t reflect.Type) anyMap {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return anyMap{"type": "string", "format": "date-time"}
+	case t == reflect.TypeFor[time.Duration]():
+		return anyMap{"type": "integer", "format": "int64", "description": "in nanoseconds"}
 	case t.Kind() == reflect.Pointer:
 		return d.schema(t.Elem())
 	case t.Implements(marshalsText), reflect.PointerTo(t).Implements(marshalsText):

@@ -75,7 +75,7 @@ func addPost[In, Out any](d *document, route Route) {
 	}
 
 	content := func(t reflect.Type) anyMap { return anyMap{"application/json": anyMap{"schema": d.schema(t)}} }
-	d.describe(route.API, "post", anyMap{
+	d.describe("/api/v1"+route.API, "post", anyMap{
 		"summary": route.Summary, "parameters": parameters, "security": []anyMap{{"token": []string{}}},
 		"requestBody": anyMap{"content": content(reflect.TypeFor[In]())},
 		"responses":   anyMap{"2XX": anyMap{"description": route.Title, "content": content(reflect.TypeFor[Out]())}},

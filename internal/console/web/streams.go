@@ -45,8 +45,9 @@ func (s *streams) end(user string) {
 
 // Stream registers a route that sends events (HTML Living Standard, server-sent events) until the page is closed. The
 // browser repeats such requests by itself, so they do not renew the session.
-func (s *Site) Stream(pattern string, handler func(http.ResponseWriter, *Request) error) {
-	s.handle(pattern, false, func(w http.ResponseWriter, r *Request) error {
+func (s *Site) Stream(route Route, handler func(http.ResponseWriter, *Request) error) {
+	s.api.read(route.Path, route, "text/event-stream", anyMap{"type": "string"})
+	s.handle("GET "+route.Path, false, func(w http.ResponseWriter, r *Request) error {
 		if !s.streams.begin(r.Session.Key) {
 			return &Problem{
 				Status: http.StatusServiceUnavailable, Title: "Too many pages are open", Why: "The console serves the events of a limited number of pages.",

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -174,6 +175,7 @@ func TestTableIsLive(t *testing.T) {
 		t.Error("the page was loaded again, or the message of an application ran a script")
 	}
 
+	w.isLocal(t)
 	w.refreshes(t, func(state v1beta2.ApplicationStateType) {
 		before := client.MergeFrom(other.DeepCopy())
 		other.Status.AppState = v1beta2.ApplicationState{State: state}
@@ -190,12 +192,58 @@ func TestTableIsLive(t *testing.T) {
 	w.keepsCookies(t)
 }
 
+// isLocal checks that sparkctl console refuses other host names, unknown tokens and other addresses of the machine.
+func (w *tab) isLocal(t *testing.T) {
+	t.Helper()
+
+	port := value[string](t, w, "location.port")
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+	get := func(host, path string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		r.Host = host
+
+		response, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		return response.StatusCode, response.Header.Get("Location")
+	}
+
+	if status, _ := get("evil.example:"+port, "/"); status != http.StatusMisdirectedRequest {
+		t.Errorf("another host name is answered with %d", status)
+	}
+
+	if status, to := get("127.0.0.1:"+port, "/open?token=used"); to != "/sign-in" {
+		t.Errorf("an unknown token leads to %d %q", status, to)
+	}
+
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, a := range all {
+		if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() && ip.IP.To4() != nil {
+			if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", net.JoinHostPort(ip.IP.String(), port)); err == nil {
+				_ = conn.Close()
+				t.Errorf("the console listens at %s", ip.IP)
+			}
+		}
+	}
+}
+
 // refreshes checks that the page of an application shows a change by itself, but not while details are open.
 func (w *tab) refreshes(t *testing.T, set func(v1beta2.ApplicationStateType)) {
 	t.Helper()
 
 	w.run(t, chromedp.Evaluate(`document.querySelector("td.name a").click()`, nil))
-	w.until(t, "the page of the application", `document.querySelector("#refresh") !== null`)
+	w.eventually(t, "the page of the application", patience, `document.querySelector("#refresh") !== null`)
 
 	for _, act := range []string{
 		`getSelection().selectAllChildren(document.querySelector("h1"))`, `document.querySelector("#main a").focus()`,
