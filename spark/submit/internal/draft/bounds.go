@@ -23,7 +23,8 @@ type bound struct {
 var bounds = []bound{
 	{"spark.kubernetes.allocation.batch.size", atLeast(1), "more than zero"},
 	{"spark.kubernetes.allocation.batch.delay", longer(time.Millisecond, 0), "more than zero"},
-	{"spark.kubernetes.allocation.batch.delay", since(4, 0, longer(time.Millisecond, 100*time.Millisecond)), "more than 100ms"}, // SPARK-49447
+	// SPARK-49447
+	{"spark.kubernetes.allocation.batch.delay", since(4, 0, longer(time.Millisecond, 100*time.Millisecond)), "more than 100ms"},
 	{"spark.kubernetes.allocation.maximum", since(4, 1, atLeast(1)), "more than zero"},
 	{"spark.kubernetes.allocation.maxPendingPods", atLeast(1), "more than zero"},
 	{"spark.kubernetes.allocation.driver.readinessTimeout", longer(time.Second, 0), "at least 1s"},
