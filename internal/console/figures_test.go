@@ -246,7 +246,7 @@ func (p *process) open(ctx context.Context, cookie string, all *pages) {
 			}
 
 			if len(line) == 1 {
-				all.size, event = event, 0
+				all.size, event = max(all.size, event), 0
 			}
 
 			for _, found := range mark.FindAll(line, -1) {
