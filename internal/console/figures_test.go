@@ -339,6 +339,7 @@ func measure(t *testing.T, w *scene.World, program, token string, size int) {
 
 	began := time.Now()
 	page := p.load(p.signIn(token))
+
 	if at(0.99) > time.Second || watches50-watches > len(kinds.All) || after > 100 {
 		t.Errorf("the slowest percent take %v, with %d watches and %d MB; bounds: 1 s, one watch a kind, 100 MB", at(0.99), watches50-watches, after)
 	}

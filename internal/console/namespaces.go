@@ -177,7 +177,7 @@ func queuesOf(queues []queue) string {
 	texts := make([]string, 0, len(queues))
 	for i := range queues {
 		q := &queues[i]
-		text := fmt.Sprintf("%s of %s: %d admitted, %d pending", q.Name, q.Spec.ClusterQueue, q.Status.Admitted, q.Status.Pending)
+		parts := []string{fmt.Sprintf("%s of %s: %d admitted, %d pending", q.Name, q.Spec.ClusterQueue, q.Status.Admitted, q.Status.Pending)}
 
 		used := map[string]resource.Quantity{}
 		for _, flavor := range q.Status.Usage {
@@ -189,10 +189,10 @@ func queuesOf(queues []queue) string {
 
 		for _, name := range slices.Sorted(maps.Keys(used)) {
 			total := used[name]
-			text += fmt.Sprintf(", %s %s", name, total.String())
+			parts = append(parts, name+" "+total.String())
 		}
 
-		texts = append(texts, bounds.Line(text))
+		texts = append(texts, bounds.Line(strings.Join(parts, ", ")))
 	}
 
 	slices.Sort(texts)

@@ -29,6 +29,7 @@ func (s *subject) stages() (model.Stages, error) {
 	}
 
 	out.Missing = bounds.Line(missing)
+
 	ui := ""
 	if pod := s.main(); pod != nil {
 		ui = uiPath(pod)

@@ -97,30 +97,8 @@ func (h *Hours) Add(r *Row, now time.Time) {
 		return
 	}
 
-	pendingUntil := r.Started
-	if pendingUntil.IsZero() {
-		pendingUntil = now
-	}
-
-	runningUntil := r.runningUntil(now)
-
-	pendingSince := r.Created
-	if len(r.earlier) > 0 {
-		pendingSince = r.earlier[len(r.earlier)-1].to
-	}
-
-	waited := r.Result == kube.Pending && r.Started.IsZero() || r.Started.After(pendingSince)
-	retries := r.Result == kube.Pending && !r.Ended.IsZero()
-
 	for i := range h {
-		pending := waited && h[i].overlaps(pendingSince, pendingUntil) || retries && h[i].overlaps(r.Ended, now)
-		running := !r.Started.IsZero() && h[i].overlaps(r.Started, runningUntil)
-
-		for _, p := range r.earlier {
-			within := h[i].overlaps(p.from, p.to)
-			pending, running = pending || within && !p.running, running || within && p.running
-		}
-
+		pending, running := r.during(&h[i], now)
 		if pending {
 			h[i].Pending++
 		}
@@ -133,6 +111,31 @@ func (h *Hours) Add(r *Row, now time.Time) {
 			h[i].Failed++
 		}
 	}
+}
+
+// during reports whether an object was pending, and whether it ran, at some time in an hour.
+func (r *Row) during(h *Hour, now time.Time) (pending, running bool) {
+	since, until := r.Created, r.Started // pending before the current attempt
+	if len(r.earlier) > 0 {
+		since = r.earlier[len(r.earlier)-1].to
+	}
+
+	if until.IsZero() && r.Result == kube.Pending {
+		until = now
+	}
+
+	pending = until.After(since) && h.overlaps(since, until)
+	if r.Result == kube.Pending && !r.Ended.IsZero() { // waits for a retry
+		pending = pending || h.overlaps(r.Ended, now)
+	}
+
+	running = !r.Started.IsZero() && h.overlaps(r.Started, r.runningUntil(now))
+
+	for _, p := range r.earlier {
+		within := h.overlaps(p.from, p.to)
+		pending, running = pending || within && !p.running, running || within && p.running
+	}
+	return pending, running
 }
 
 // overlaps reports whether a time from begin to end has a part in the hour.
