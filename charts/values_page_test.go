@@ -51,6 +51,7 @@ func prose(comment string) (text, example string) {
 
 		words = append(words, strings.TrimSpace(line))
 	}
+
 	text = strings.ReplaceAll(strings.Join(words, " "), "<", "&lt;")
 	return pages.ReplaceAllString(text, "[$1]($1)"), strings.Join(lines, "\n")
 }
@@ -141,6 +142,7 @@ func valuesPage(t *testing.T) string {
 		}
 
 		fmt.Fprintf(&sections, "\n## %s\n\n", key.Value)
+
 		if text != "" {
 			fmt.Fprintf(&sections, "%s\n\n", wrap(text))
 		}

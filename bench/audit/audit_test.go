@@ -126,7 +126,9 @@ func TestReadSumsTheWritesOfALoad(t *testing.T) {
 // TestReadCountsLivesOfSparkApacheOrg counts the writes of an application of the other API group.
 func TestReadCountsLivesOfSparkApacheOrg(t *testing.T) {
 	named := strings.ReplaceAll(labels("pi", "driver"), appLabel, apacheLabel)
-	state := func(state string) string { return fmt.Sprintf(`{"status":{"currentState":{"currentStateSummary":%q}}}`, state) }
+	state := func(state string) string {
+		return fmt.Sprintf(`{"status":{"currentState":{"currentStateSummary":%q}}}`, state)
+	}
 
 	got, err := Read(strings.NewReader(strings.Join([]string{
 		line(0, LoadAgent, "create", "a/sparkapplications/pi", 201, "{}"),
@@ -140,6 +142,7 @@ func TestReadCountsLivesOfSparkApacheOrg(t *testing.T) {
 	}, "")), Scope{From: start, Namespaces: []string{"a"}, Controller: OperatorAgent})
 
 	want := map[string]int{Objects: 1, StatusWrites: 3, Others: 1}
+
 	if err != nil || got.NoDriver+got.NoStatus != 0 || got.WithoutApplication != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -188,6 +188,7 @@ func (r *rig) runLoad(spec load.Spec) time.Time {
 	defer cancel()
 
 	e := &completions{exits: map[string]int32{}, all: make(chan struct{})}
+
 	all := spec.Applications()
 	for _, a := range all {
 		e.exits[a.Namespace+"/"+a.Name] = a.Program.Exit

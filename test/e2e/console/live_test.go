@@ -232,6 +232,7 @@ func (w *tab) isLocal(t *testing.T) {
 		if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() && ip.IP.To4() != nil {
 			if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", net.JoinHostPort(ip.IP.String(), port)); err == nil {
 				_ = conn.Close()
+
 				t.Errorf("the console listens at %s", ip.IP)
 			}
 		}

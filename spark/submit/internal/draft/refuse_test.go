@@ -338,12 +338,12 @@ func TestBounds(t *testing.T) {
 		"spark.diskStore.subDirectories":                              {"0", "1", "1"},
 		"spark.log.level":                                             {"x WARNING", "WARN info Off", "WARN"},
 	} {
-		for _, value := range strings.Fields(c.refused) {
+		for value := range strings.FieldsSeq(c.refused) {
 			kit.RefusedFor(t, kit.With(key, value), key, "should be")
 		}
 
 		for version, values := range map[string]string{"4.1.4": c.accepted, "3.5.9": c.old} {
-			for _, value := range strings.Fields(values) {
+			for value := range strings.FieldsSeq(values) {
 				r := kit.With(key, value)
 				r.SparkVersion = version
 
