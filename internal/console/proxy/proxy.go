@@ -138,12 +138,15 @@ func (p *proxy) find(r *http.Request) (*ticket, string) {
 // an engine of Kyuubi.
 var endings = map[string]bool{"kill": true, "stop": true, "gracefulstop": true}
 
+// maxDecodings is how often a path may be encoded. No server behind the console decodes it more often.
+const maxDecodings = 4
+
 // ends reports whether a path of a UI may end something. Spark ends a job for GET too, and for each path below
 // /jobs/job/kill. A server behind the console may decode the path again, and ignores what follows a semicolon.
 func ends(at string) bool {
-	for {
+	for i := 0; ; i++ {
 		decoded, err := url.PathUnescape(at)
-		if err != nil {
+		if err != nil || i == maxDecodings {
 			return true
 		}
 
@@ -154,7 +157,10 @@ func ends(at string) bool {
 		at = decoded
 	}
 
-	words := strings.FieldsFunc(strings.ToLower(at), func(r rune) bool { return !unicode.IsLetter(r) })
+	// A name such as stop-loss is one word.
+	words := strings.FieldsFunc(strings.ToLower(at), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
+	})
 	return slices.ContainsFunc(words, func(word string) bool { return endings[word] })
 }
 

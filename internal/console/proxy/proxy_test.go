@@ -515,6 +515,7 @@ func TestNothingEnds(t *testing.T) {
 		"/jobs/job/kill/../kill/?id=0", "/jobs/job/x%2f..%2fkill?id=0", "/jobs/job/kill/.?id=0",
 		"/jobs/job/kill;a=b/?id=0", "/jobs;a/job;b/kill;c?id=0", "/jobs/job/kill%3bx/?id=0",
 		"/jobs/job/kill%00/?id=0", "/jobs/job/kill%20?id=0", "/jobs/job/%6bill%25zz?id=0",
+		"/jobs/job/%" + strings.Repeat("25", 5000) + "6bill/?id=0",
 	}
 
 	for _, pod := range []string{"pi-driver", "pi-master"} {
@@ -548,11 +549,22 @@ func TestNothingEnds(t *testing.T) {
 		}
 	}
 
-	mu.Lock()
-	defer mu.Unlock()
-
-	if len(seen) > 0 {
+	received := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(seen)
+	}
+	if received() > 0 {
 		t.Errorf("the driver has received %d requests: %q", len(seen), seen)
+	}
+
+	// The name of an application may contain such a word.
+	opened, _, _ := s.get(http.MethodGet, "/ui/"+w.Namespace+"/pi-driver/jobs/", token)
+	ticket := strings.TrimSuffix(opened.Header.Get("Location"), "/jobs/")
+
+	response, _, _ := s.get(http.MethodGet, ticket+"/api/v1/applications/stop-loss-0/allexecutors", token)
+	if response.StatusCode != http.StatusOK || received() != 1 {
+		t.Errorf("the answer is %d, and the driver has received %q", response.StatusCode, seen)
 	}
 }
 
