@@ -155,6 +155,9 @@ func ScheduleOf(s *v1beta2.ScheduledSparkApplication, runs []Run, events []corev
 // startPatience is how long a run may be due before it counts as missed.
 const startPatience = time.Minute
 
+// maxDue is the largest number of times that are looked at, which is a week of one each minute.
+const maxDue = 7 * 24 * 60
+
 // addUnstarted adds the times since the last run that was started or skipped at which a run was due.
 func (s *Schedule) addUnstarted(from *v1beta2.ScheduledSparkApplication, next func(since, at time.Time) time.Time, since, now time.Time) {
 	o := from.Status.Operator
@@ -167,12 +170,17 @@ func (s *Schedule) addUnstarted(from *v1beta2.ScheduledSparkApplication, next fu
 		missed.Reason, missed.Why = bounds.Line(o.Cause.Reason), bounds.Line(o.Cause.Message)
 	}
 
-	for at := latest(since, timeOfMicro(o.LastTick)); len(s.Missed) < maxUpcoming; {
+	var due []time.Time
+	for at := latest(since, timeOfMicro(o.LastTick)); len(due) < maxDue; {
 		if at = next(since, at); at.IsZero() || at.After(now.Add(-startPatience)) {
 			break
 		}
 
-		missed.At = at.UTC()
+		due = append(due, at.UTC())
+	}
+
+	for _, at := range due[max(0, len(due)-maxUpcoming):] {
+		missed.At = at
 		s.Missed = append(s.Missed, missed)
 	}
 
