@@ -14,7 +14,7 @@
 {{- end }}
 {{- $names = append $names $entry.name -}}
 {{- $text := include "spark-operator.properties" ($entry.sparkDefaults | default "") | fromJson -}}
-{{- if regexMatch `\\u` (regexReplaceAll `\\\\|\\u[0-9A-Fa-f]{4}` ($entry.sparkDefaults | default "") "") }}
+{{- if regexMatch `\\u` (regexReplaceAll `(?m)^[ \t\f]*[#!].*$|\\\\|\\u[0-9A-Fa-f]{4}` ($entry.sparkDefaults | default "") "") }}
 {{- fail (printf `%s.sparkDefaults: \u is not followed by four hexadecimal digits; write \\u for a backslash` $at) }}
 {{- end }}
 {{- $conf := $entry.sparkConf | default dict -}}
@@ -126,7 +126,7 @@
 {{- end }}
 {{- if not $entry.store }}
 {{- range $name := list "retention" "streamInterval" }}
-{{- if get $entry $name }}{{ fail (printf "%s.%s needs an object store; set store, or remove %s" $at $name $name) }}{{ end }}
+{{- if not (regexMatch "^(|0|0s)$" (get $entry $name | default "" | toString)) }}{{ fail (printf "%s.%s needs an object store; set store, or remove %s" $at $name $name) }}{{ end }}
 {{- end }}
 {{- if gt (int $entry.maxExecutors) 100 }}
 {{- fail (printf "%s.maxExecutors: a ConfigMap has room for 100 executors; write a smaller number, or set store" $at) }}
@@ -136,7 +136,7 @@
 {{- with get $entry $name }}
 {{- $start := toDate "2006" "2000" -}}
 {{- $seconds := sub (dateModify . $start | unixEpoch | int64) (unixEpoch $start | int64) -}}
-{{- if or (lt $seconds (int64 (index $range 0))) (gt $seconds (int64 (index $range 1))) }}
+{{- if and (eq $name "streamInterval") (eq $seconds 0) }}{{/* it is off */}}{{ else if or (lt $seconds (int64 (index $range 0))) (gt $seconds (int64 (index $range 1))) }}
 {{- fail (printf "%s.%s: %s is not a time from %s" $at $name . (index $range 2)) }}
 {{- end }}
 {{- end }}
@@ -148,8 +148,8 @@
 {{- define "spark-operator.bytes" -}}
 {{- $factors := dict "" 1.0 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 -}}
 {{- $bytes := 0.0 -}}
-{{- if regexMatch "^[0-9]+([.][0-9]+)?([kMGT]|[KMGT]i)?$" . -}}
-{{- $number := regexFind "^[0-9]+([.][0-9]+)?" . -}}
+{{- if regexMatch "^[0-9]+([.][0-9]*)?([kMGT]|[KMGT]i|[eE][+-]?[0-9]{1,2})?$" . -}}
+{{- $number := regexFind "^[0-9]+([.][0-9]*)?([eE][+-]?[0-9]+)?" . -}}
 {{- $bytes = mulf (float64 $number) (get $factors (trimPrefix $number .)) -}}
 {{- end -}}
 {{- printf "%f" $bytes -}}

@@ -78,7 +78,7 @@ func TestGoodPlatformSettingsAreAccepted(t *testing.T) {
 defaults:
   - namespaceSelector: "tier in (a, b),!c, d notin (e) ,f=,1>2"
     sparkDefaults: |
-      # spark.master is the operator's
+      # spark.master is the operator's, not that of C:\users
       spark.driver.extraJavaOptions -Da=1 \
         spark.master=2
       spark.a=1
@@ -101,7 +101,7 @@ policy:
     - {name: others, selector: a!=b, sparkConf: {required: {spark.d: "*"}}}
 logs:
   - {store: "azblob://logs/a?c=d", retention: 90m, streamInterval: 5m, wait: 60s, maxBytes: 64Mi, executorMaxBytes: "1024", maxExecutors: 1000}
-  - {maxExecutors: 100, wait: 500ms}
+  - {maxExecutors: 100, wait: 500ms, streamInterval: 0s, maxBytes: "1e6", executorMaxBytes: "16.Ki"}
 `}))
 	if len(c.Defaults) != 1 || len(c.Policy.Rules) != 3 || len(c.Logs) != 2 {
 		t.Errorf("%+v", c)
