@@ -162,7 +162,7 @@ func choose(names []string) (chosen []platform, archs []string, err error) {
 
 		switch {
 		case name == imageArgument:
-			archs = architectures
+			archs = slices.Clone(architectures)
 		case before == imageArgument && slices.Contains(architectures, arch):
 			archs = append(archs, arch)
 		case at >= 0:
@@ -171,7 +171,9 @@ func choose(names []string) (chosen []platform, archs []string, err error) {
 			return nil, nil, fmt.Errorf("%q is not a platform of a release; the platforms are %v", name, platforms)
 		}
 	}
-	return chosen, archs, nil
+	// Each once and in one order, on which the digest of an index depends.
+	slices.Sort(archs)
+	return chosen, slices.Compact(archs), nil
 }
 
 // write builds the platforms, and the images for the architectures, from the sources in root. It writes everything into
