@@ -45,7 +45,7 @@ var bounds = []bound{
 // checkBounds rejects values outside the bounds. Values with references that only the driver resolves are accepted.
 func (d *Draft) checkBounds() error {
 	for _, b := range bounds {
-		if _, _, set := d.Conf.Lookup(b.key); !set || len(d.Conf.Unresolved(b.key)) > 0 {
+		if _, _, set := d.Conf.Lookup(b.key); !set || len(d.Conf.Unresolved(b.key)) > 0 || !d.reads(b.key) {
 			continue
 		}
 
@@ -58,6 +58,13 @@ func (d *Draft) checkBounds() error {
 		}
 	}
 	return nil
+}
+
+// reads reports whether Spark reads a key at the start. Only the default allocator of executors
+// (org.apache.spark.scheduler.cluster.k8s.ExecutorPodsAllocator) reads the keys about its batches.
+func (d *Draft) reads(key string) bool {
+	allocator, _ := d.Conf.String("spark.kubernetes.allocation.pods.allocator", "direct")
+	return allocator == "direct" || !strings.HasPrefix(key, "spark.kubernetes.allocation.") || strings.Contains(key, ".driver.")
 }
 
 func atLeast(least int) func(*Draft, string) (bool, error) {
