@@ -162,6 +162,10 @@ func (b *Bucket) Save(ctx context.Context, index *Index, files map[string][]byte
 // Open implements Logs.
 func (b *Bucket) Open(ctx context.Context, a Attempt, file string) (io.ReadCloser, error) {
 	in, err := b.bucket.NewReader(ctx, b.prefix+a.Dir()+file, nil)
+	if bucket.IsNotFound(err) { // also of the bucket, but the index was read from it before
+		return nil, fmt.Errorf("%s/%s does not exist any more; its retention may be over", b.url, a.Dir()+file)
+	}
+
 	if err != nil {
 		return nil, b.explain(a.Dir()+file, err)
 	}
