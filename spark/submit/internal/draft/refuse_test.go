@@ -353,4 +353,11 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
+
+	r := kit.With("spark.kubernetes.allocation.batch.delay", "50ms") // this allocator does not read it
+	r.Conf.Set("spark.kubernetes.allocation.pods.allocator", "statefulset")
+
+	if _, err := native.Build(r); err != nil {
+		t.Error(err)
+	}
 }
