@@ -130,6 +130,9 @@ func (w *watcher) report(ctx context.Context) (*screen.Report, error) {
 	return &report, nil
 }
 
+// sparkPatience is how long Spark's REST API may take to answer.
+const sparkPatience = 10 * time.Second
+
 // sparkStart returns when Spark reached the steps of its start, or nil if that is unknown. It reads until the first
 // task is known, and then once for each attempt.
 func (w *watcher) sparkStart(ctx context.Context, r *screen.Report, pods []corev1.Pod) *startup.Times {
@@ -139,7 +142,7 @@ func (w *watcher) sparkStart(ctx context.Context, r *screen.Report, pods []corev
 	}
 
 	if w.spark == nil || w.spark.FirstTask.IsZero() || w.sparkPod != driver.UID {
-		w.spark, w.sparkPod = startup.Read(ctx, w.Client, driver), driver.UID
+		w.spark, w.sparkPod = startup.Read(ctx, w.Client, driver, sparkPatience), driver.UID
 	}
 	return w.spark
 }

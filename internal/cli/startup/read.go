@@ -14,12 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 )
 
-// maxLog is the number of bytes at the beginning of a log in which the steps of a start are searched, and patience the
-// longest time in which Spark's REST API answers. A NetworkPolicy may drop the requests.
-const (
-	maxLog   = 256 << 10
-	patience = 3 * time.Second
-)
+// maxLog is the number of bytes at the beginning of a log in which the steps of a start are searched.
+const maxLog = 256 << 10
 
 // Driver returns the driver pod of the start in a summary, or nil. The first task of a Connect server waits for a
 // client, so its start has no times of Spark.
@@ -38,8 +34,9 @@ func Driver(s *kube.Summary, pods []corev1.Pod) *corev1.Pod {
 }
 
 // Read returns when Spark reached the steps of the start of a driver, or nil if that is unknown. The log of the driver
-// is there until the pod is deleted. If its level hides a step, Spark's REST API has it while the driver runs.
-func Read(ctx context.Context, c *kube.Client, driver *corev1.Pod) *Times {
+// is there until the pod is deleted. If its level hides a step, Spark's REST API has it while the driver runs. Its
+// answer is waited for as long as patience says, because a NetworkPolicy may drop the requests.
+func Read(ctx context.Context, c *kube.Client, driver *corev1.Pod, patience time.Duration) *Times {
 	var l log
 	if err := c.PodLog(ctx, driver, kube.LogOptions{Tail: -1, Limit: maxLog, Times: true}, &l); err != nil && !errors.Is(err, errComplete) {
 		l.Times = Times{} // there is no log, or it broke off
@@ -47,7 +44,7 @@ func Read(ctx context.Context, c *kube.Client, driver *corev1.Pod) *Times {
 
 	t := l.Times
 	if t.FirstTask.IsZero() && driver.Status.Phase == corev1.PodRunning {
-		rest := readREST(ctx, c, driver)
+		rest := readREST(ctx, c, driver, patience)
 		t = Times{first(t.ContextBegan, rest.ContextBegan), first(t.ExecutorRegistered, rest.ExecutorRegistered), rest.FirstTask}
 	}
 
@@ -111,7 +108,7 @@ type (
 
 // readREST reads the times from Spark's REST API. Spark forgets old executors and stages, so the first ones count only
 // if they have the first numbers.
-func readREST(ctx context.Context, c *kube.Client, driver *corev1.Pod) (t Times) {
+func readREST(ctx context.Context, c *kube.Client, driver *corev1.Pod, patience time.Duration) (t Times) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 

@@ -121,6 +121,9 @@ func noteError(note string) error {
 	return errors.New(note)
 }
 
+// startPatience is how long a page waits for Spark's times of a start.
+const startPatience = 3 * time.Second
+
 // readMore reads at the same time what does not depend on each other.
 func (s *subject) readMore() {
 	var group sync.WaitGroup
@@ -136,7 +139,7 @@ func (s *subject) readMore() {
 
 	summary := kube.Summarize(s.object)
 	if driver := startup.Driver(&summary, s.pods); driver != nil {
-		group.Go(func() { s.spark = startup.Read(s.ctx, s.Client, driver) })
+		group.Go(func() { s.spark = startup.Read(s.ctx, s.Client, driver, startPatience) })
 	}
 
 	s.ReadCause(s.ctx, s.object)
