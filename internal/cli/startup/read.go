@@ -2,6 +2,7 @@ package startup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -45,21 +46,13 @@ func Read(ctx context.Context, c *kube.Client, driver *corev1.Pod, patience time
 	t := l.Times
 	if t.FirstTask.IsZero() && driver.Status.Phase == corev1.PodRunning {
 		rest := readREST(ctx, c, driver, patience)
-		t = Times{first(t.ContextBegan, rest.ContextBegan), first(t.ExecutorRegistered, rest.ExecutorRegistered), rest.FirstTask}
+		t = Times{cmp.Or(t.ContextBegan, rest.ContextBegan), cmp.Or(t.ExecutorRegistered, rest.ExecutorRegistered), rest.FirstTask}
 	}
 
 	if t == (Times{}) {
 		return nil
 	}
 	return &t
-}
-
-// first returns the first time that is not zero.
-func first(a, b time.Time) time.Time {
-	if a.IsZero() {
-		return b
-	}
-	return a
 }
 
 // log finds the steps of a start in the lines of a driver's log, which begin with the time of the node.
@@ -70,7 +63,8 @@ var errComplete = errors.New("all steps were found")
 
 // Write takes a line of the log. Entries of Spark contain these texts in all versions, also as JSON.
 func (l *log) Write(line []byte) (int, error) {
-	step := (*time.Time)(nil)
+	var step *time.Time
+
 	switch {
 	case bytes.Contains(line, []byte("Running Spark version ")):
 		step = &l.ContextBegan
