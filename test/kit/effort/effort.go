@@ -41,8 +41,8 @@ func Long(t testing.TB) {
 	}
 }
 
-// Share returns which share of the cases of an exhaustive test a run includes: one in so many, and all if the
-// environment variable LIVES is set, as in `make test`.
+// Share returns which share of the cases of an exhaustive test a run includes: every fifth case, or all cases if the
+// environment variable LIVES is set, as in `make test`. It returns 5 or 1.
 func Share(t testing.TB) int {
 	t.Helper()
 
