@@ -1,21 +1,28 @@
 package config
 
 import (
+	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
-	"slices"
-	"strconv"
+	"regexp"
 	"strings"
 	"testing"
 
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
 
-// refusals returns the messages of all settings in ../testdata/refused.yaml.
-func refusals(t *testing.T) (messages []string) {
+// refused is a setting of a section that the operator refuses, and the beginning of the message.
+type refused struct {
+	section, Setting, Error string
+	// Chart is a part of the chart's message, which test/e2e/chart compares.
+	Chart string
+	fault *field.Error
+}
+
+// refusedSettings returns the settings of ../testdata/refused.yaml, each with the one fault that the operator finds.
+func refusedSettings(t *testing.T) (all []refused) {
 	t.Helper()
 
 	text, err := os.ReadFile("../testdata/refused.yaml")
@@ -23,81 +30,60 @@ func refusals(t *testing.T) (messages []string) {
 		t.Fatal(err)
 	}
 
-	var sections map[string][]struct{ Setting, Error string }
+	var sections map[string][]refused
 	if err := yaml.UnmarshalStrict(text, &sections); err != nil {
 		t.Fatal(err)
 	}
 
 	for section, settings := range sections {
 		for _, s := range settings {
-			_, err := Parse(fmt.Appendf(nil, "%s\n%s: %s", header, section, s.Setting))
-			if err == nil || !strings.Contains(err.Error(), s.Error) || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s: %s:\n got %v\nwant %s", section, s.Setting, err, s.Error)
-				continue
-			}
-
-			messages = append(messages, err.Error())
+			s.section, s.fault = section, faultOf(t, section+": "+s.Setting)
+			all = append(all, s)
 		}
 	}
-	return messages
-}
-
-// TestRefusedSettings checks that each setting of refused.yaml is refused with its message, and that the file has a
-// setting for each refusal in the code of the sections defaults, policy and logs.
-func TestRefusedSettings(t *testing.T) {
-	messages := refusals(t)
-
-	_, long := Parse([]byte(header + "defaults: [{sparkConf: {spark.a: '" + strings.Repeat("x", 64<<10) + "'}}]"))
-	messages = append(messages, long.Error())
-
-	for _, file := range []string{"../platformdefaults/validate.go", "../policy/compile.go", "../keptlogs/keptlogs.go"} {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || !isRefusal(call) {
-				return true
-			}
-
-			parts := literals(call)
-			if !slices.ContainsFunc(messages, func(m string) bool {
-				return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(m, part) })
-			}) {
-				t.Errorf("%s refuses a setting with %q, and refused.yaml has no such setting", file, parts)
-			}
-			return true
-		})
-	}
-}
-
-// isRefusal reports whether a call makes an error about a field, other than that of a list that is too long.
-func isRefusal(call *ast.CallExpr) bool {
-	if name, ok := call.Fun.(*ast.Ident); ok {
-		return name.Name == "checked"
-	}
-
-	selector, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-
-	from, ok := selector.X.(*ast.Ident)
-	return ok && from.Name == "field" && slices.Contains([]string{"Invalid", "Required", "Forbidden", "NotSupported", "Duplicate"}, selector.Sel.Name)
-}
-
-// literals returns the texts in a call: names of fields and parts of the message.
-func literals(call *ast.CallExpr) (all []string) {
-	ast.Inspect(call, func(n ast.Node) bool {
-		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-			text, _ := strconv.Unquote(literal.Value)
-			for part := range strings.SplitSeq(text, "%") {
-				all = append(all, strings.TrimPrefix(strings.TrimPrefix(part, "d"), "s"))
-			}
-		}
-		return true
-	})
 	return all
+}
+
+// faultOf returns the only fault that the operator finds in a section.
+func faultOf(t *testing.T, section string) *field.Error {
+	t.Helper()
+
+	_, err := Parse(fmt.Appendf(nil, "%s\n%s", header, section))
+
+	var (
+		several utilerrors.Aggregate
+		fault   *field.Error
+	)
+	if !errors.As(err, &several) || len(several.Errors()) != 1 || !errors.As(several.Errors()[0], &fault) {
+		t.Fatalf("%.200s: got %v, want a single fault", section, err)
+	}
+	return fault
+}
+
+// TestRefusedSettings checks that each setting of refused.yaml is refused with its message, which names the field and
+// says what is wrong, and no secret.
+func TestRefusedSettings(t *testing.T) {
+	named := regexp.MustCompile(`^(defaults|policy\.rules|logs)\[\d]\.\S.*?: (Invalid value|Required value|Forbidden|Duplicate value|Unsupported value): .`)
+	for _, s := range refusedSettings(t) {
+		if got := s.fault.Error(); !strings.HasPrefix(got, s.Error) || strings.Contains(got, "secret") {
+			t.Errorf("%s: %s:\n got %s\nwant %s", s.section, s.Setting, got, s.Error)
+		}
+
+		if !named.MatchString(s.Error) {
+			t.Errorf("%s: %s: the message must begin with the field and have a phrase: %s", s.section, s.Setting, s.Error)
+		}
+	}
+}
+
+// TestRefusedSettingsAreToldApart checks that the message of a setting is not also that of a setting with another
+// message, so that TestRefusedSettings fails if the operator refuses a setting for another reason.
+func TestRefusedSettingsAreToldApart(t *testing.T) {
+	all := refusedSettings(t)
+	for _, a := range all {
+		for _, b := range all {
+			if a.Error != b.Error && strings.HasPrefix(b.fault.Error(), a.Error) {
+				t.Errorf("%s: %s has a message that %s has as well: %s", a.section, a.Setting, b.Setting, a.Error)
+			}
+		}
+	}
 }
