@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,6 +77,8 @@ func Explain(err error, h Hints) error {
 	}
 
 	switch text := err.Error(); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &storeError{text: fmt.Sprintf("the store does not answer; correct the endpoint in %s, or check the store and the network", h.Setting), err: err}
 	case strings.Contains(text, "DefaultAzureCredential: failed to acquire a token"): // followed by a line for each source
 		return &storeError{text: "no credentials for Azure; " + h.Azure, err: err}
 	case strings.Contains(text, "get credentials") || strings.Contains(text, "refresh cached credentials") || strings.Contains(text, "shared config profile"):

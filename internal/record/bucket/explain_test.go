@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,6 +36,10 @@ func TestExplain(t *testing.T) {
 		"unreachable": {
 			&url.Error{Op: "Put", URL: "http://store", Err: errors.New("connection refused")},
 			"the store is not reachable: connection refused; correct the endpoint in logs[0].store, or check the network",
+		},
+		"silent": {
+			&url.Error{Op: "Put", URL: "http://store", Err: context.DeadlineExceeded},
+			"the store does not answer; correct the endpoint in logs[0].store, or check the store and the network",
 		},
 		"full directory": {
 			&fs.PathError{Op: "write", Path: "/logs/a", Err: syscall.ENOSPC},

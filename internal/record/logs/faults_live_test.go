@@ -42,7 +42,7 @@ func TestStoreThatFails(t *testing.T) {
 		want  string
 	}{
 		"nothing listens":       {nil, "the store is not reachable"},
-		"does not answer":       {func(w http.ResponseWriter, r *http.Request) { <-hang }, "PodGone"},
+		"does not answer":       {func(w http.ResponseWriter, r *http.Request) { <-hang }, "the store does not answer; correct the endpoint in logs[0].store"},
 		"wrong credentials":     {answers(http.StatusForbidden, "SignatureDoesNotMatch"), "give the operator's service account a role"},
 		"somebody else's":       {answers(http.StatusForbidden, "AccessDenied"), "ask the owner of the bucket"},
 		"bucket does not exist": {answers(http.StatusNotFound, "NoSuchBucket"), "correct its name in logs[0].store"},
@@ -66,12 +66,8 @@ func TestStoreThatFails(t *testing.T) {
 			k.Execute(k.running(app, 2, "two\n"), done(0))
 			k.WaitState("pi", v1beta2.ApplicationStateCompleted)
 
-			if test.want == "PodGone" {
-				return // the first request to the store still waits
-			}
-
 			app = k.waitStatus("pi", 2, "StoreFailed")
-			k.WaitEvent(app, "LogsNotKept")
+			k.WaitEvent(app, "LogsNotKept", "attempt 2", test.want)
 
 			if c := world.Condition(app, "LogsNotKept"); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, test.want) || strings.Contains(c.Message, "\n") {
 				t.Errorf("the condition is %+v", c)

@@ -36,6 +36,7 @@ const (
 	readTimeout   = 2 * time.Minute  // of a log whose container has ended
 	followTimeout = 15 * time.Minute // of a log whose container is being stopped
 	storeTimeout  = 30 * time.Second // of one access to a store
+	minStoreWait  = 5 * time.Second  // of the first access to it
 	nodeDelay     = 50 * time.Millisecond
 	maxBusyDelay  = 5 * time.Second
 	firstDelay    = 500 * time.Millisecond
@@ -116,7 +117,7 @@ func (k *Keeper) indexed(ctx context.Context, t *task, gone bool) (bool, error) 
 	a.saving.Lock()
 	defer a.saving.Unlock()
 
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, t.answerTimeout())
 	defer cancel()
 
 	if err := k.readIndex(ctx, t); err != nil {
@@ -147,6 +148,12 @@ func (k *Keeper) indexed(ctx context.Context, t *task, gone bool) (bool, error) 
 	k.removeLeftovers(ctx, t)
 	k.finish(t, problem)
 	return true, nil
+}
+
+// answerTimeout returns how long the store may take for the first answer, which is small. If the store does not answer,
+// the status says so when the time is over that a deletion waits, and not only after the time of an upload.
+func (t *task) answerTimeout() time.Duration {
+	return min(storeTimeout, max(minStoreWait, t.place.entry.Wait.Duration))
 }
 
 // readIndex reads the index of a task's attempt, once. The caller holds the attempt's lock.

@@ -84,7 +84,7 @@ func (k *Keeper) loadUploaded(ctx context.Context, t *task, follow bool) error {
 
 	t.uploaded = nil
 
-	timeout := storeTimeout
+	timeout := t.answerTimeout()
 	if follow {
 		timeout = loadTimeout
 	}
