@@ -54,9 +54,13 @@ type Size struct {
 	ScheduleRoom time.Duration
 	// Logs is the number of applications of each load in the scenario logs. LogOrder is the sequence of operators: w
 	// keeps no logs, s keeps them in S3, and c in ConfigMaps.
-	Logs      int
-	LogOrder  string
-	BenchTime string // the option -benchtime of go test
+	Logs     int
+	LogOrder string
+	// Creations is the number of applications that 16 clients create in the scenario creations. CreationOrder is the
+	// sequence of its cases: w is with the webhook, and n is without it.
+	Creations     int
+	CreationOrder string
+	BenchTime     string // the option -benchtime of go test
 	// Sparks lists the versions whose spark-submit is measured, and Submits is the number of submissions of each.
 	Sparks  []string
 	Submits int
@@ -69,7 +73,7 @@ var Plans = map[string]Size{
 		AtOnce: 1, Quiet: 11 * time.Second, CalmLimit: 3 * time.Minute, Ease: 5 * time.Second,
 		Burst: 200, Lives: 400, Apache: 20, Order: "oppo", Half: time.Minute, Levels: [3]int{100, 1000, 10000}, Probe: 100, Pressing: 200,
 		Finished: 10000, Failovers: 3, Deleted: 1000, HostilePods: 50000, HostileMaps: 1000, HostileStarts: 3, HostileProbe: 20, Crowd: 5000,
-		Schedules: 1000, ScheduleRoom: 30 * time.Second, Logs: 100, LogOrder: "wscscw", BenchTime: "1s", Submits: 3,
+		Schedules: 1000, ScheduleRoom: 30 * time.Second, Logs: 100, LogOrder: "wscscw", Creations: 2000, CreationOrder: "nwwnnwwn", BenchTime: "1s", Submits: 3,
 		Sparks: []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"},
 	},
 	"quick": {
@@ -80,7 +84,7 @@ var Plans = map[string]Size{
 		AtOnce: 4, Quiet: time.Second, Ease: time.Second,
 		Burst: 5, Lives: 6, Apache: 4, Order: "op", Half: 3 * time.Second, Levels: [3]int{3, 6, 9}, Probe: 4, Pressing: 5,
 		Finished: 10, Failovers: 1, Deleted: 10, HostilePods: 50, HostileMaps: 5, HostileStarts: 1, HostileProbe: 3, Crowd: 100,
-		Schedules: 5, ScheduleRoom: 5 * time.Second, Logs: 3, LogOrder: "wsc", BenchTime: "1x", Submits: 1,
+		Schedules: 5, ScheduleRoom: 5 * time.Second, Logs: 3, LogOrder: "wsc", Creations: 8, CreationOrder: "nw", BenchTime: "1x", Submits: 1,
 	},
 }
 
@@ -104,6 +108,7 @@ var scenarios = []struct {
 	{"hostile", false, 20 * time.Minute, (*rig).hostile},
 	{"schedules", false, 10 * time.Minute, (*rig).schedules},
 	{"logs", false, 45 * time.Minute, (*rig).logs},
+	{"creations", false, 20 * time.Minute, (*rig).creations},
 }
 
 // Run runs the named scenarios of a plan, or all. If a scenario fails, the others still run. All errors are returned.
