@@ -37,8 +37,10 @@ const maxExcess = 64 << 10
 // Reader reads the kept logs of one object.
 type Reader struct {
 	Client *kube.Client
-	Object client.Object
-	Store  string // URL of the store; empty: the one in the object's status
+	// ConfigMaps reads the ConfigMaps with logs; nil: the client does.
+	ConfigMaps client.Reader
+	Object     client.Object
+	Store      string // URL of the store; empty: the one in the object's status
 	// Shared is true if the program serves several users. Then only logs in ConfigMaps are read, with the rights of the
 	// user: an object store would be read with the credentials of the program.
 	Shared bool
@@ -221,6 +223,9 @@ func (r *Reader) open(ctx context.Context, a store.Attempt) (store.Logs, func(),
 	}
 
 	if r.Store == "" && (place == "" || strings.HasPrefix(place, "configmap/")) {
+		if r.ConfigMaps != nil {
+			return store.ConfigMaps{Reader: r.ConfigMaps}, func() {}, nil
+		}
 		return store.ConfigMaps{Reader: r.Client.WithWatch}, func() {}, nil
 	}
 

@@ -142,7 +142,8 @@ func (w *watcher) sparkStart(ctx context.Context, r *screen.Report, pods []corev
 	}
 
 	if w.spark == nil || w.spark.FirstTask.IsZero() || w.sparkPod != driver.UID {
-		w.spark, w.sparkPod = startup.Read(ctx, w.Client, driver, sparkPatience), driver.UID
+		w.spark, _ = startup.Read(ctx, w.Client, driver, sparkPatience)
+		w.sparkPod = driver.UID
 	}
 	return w.spark
 }

@@ -37,22 +37,30 @@ func Driver(s *kube.Summary, pods []corev1.Pod) *corev1.Pod {
 // Read returns when Spark reached the steps of the start of a driver, or nil if that is unknown. The log of the driver
 // is there until the pod is deleted. If its level hides a step, Spark's REST API has it while the driver runs. Its
 // answer is waited for as long as patience says, because a NetworkPolicy may drop the requests.
-func Read(ctx context.Context, c *kube.Client, driver *corev1.Pod, patience time.Duration) *Times {
+//
+// The second result is true if a later call would return the same: the log has shown the first task, all steps are
+// known, or the log is that of a driver that has ended.
+func Read(ctx context.Context, c *kube.Client, driver *corev1.Pod, patience time.Duration) (times *Times, final bool) {
 	var l log
-	if err := c.PodLog(ctx, driver, kube.LogOptions{Tail: -1, Limit: maxLog, Times: true}, &l); err != nil && !errors.Is(err, errComplete) {
+
+	err := c.PodLog(ctx, driver, kube.LogOptions{Tail: -1, Limit: maxLog, Times: true}, &l)
+	if err != nil && !errors.Is(err, errComplete) {
 		l.Times = Times{} // there is no log, or it broke off
 	}
 
-	t := l.Times
-	if t.FirstTask.IsZero() && driver.Status.Phase == corev1.PodRunning {
+	t, phase := l.Times, driver.Status.Phase
+	final = !t.FirstTask.IsZero() || err == nil && (phase == corev1.PodSucceeded || phase == corev1.PodFailed)
+
+	if t.FirstTask.IsZero() && phase == corev1.PodRunning {
 		rest := readREST(ctx, c, driver, patience)
 		t = Times{cmp.Or(t.ContextBegan, rest.ContextBegan), cmp.Or(t.ExecutorRegistered, rest.ExecutorRegistered), rest.FirstTask}
+		final = !t.ContextBegan.IsZero() && !t.ExecutorRegistered.IsZero() && !t.FirstTask.IsZero()
 	}
 
 	if t == (Times{}) {
-		return nil
+		return nil, final
 	}
-	return &t
+	return &t, final
 }
 
 // log finds the steps of a start in the lines of a driver's log, which begin with the time of the node.

@@ -41,6 +41,7 @@ type Options struct {
 type pages struct {
 	site *web.Site
 	Options
+	memory memory
 }
 
 const (

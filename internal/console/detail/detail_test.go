@@ -63,13 +63,19 @@ type site struct {
 
 func serve(t *testing.T) *site {
 	t.Helper()
+	return serveFrom(t, rest.AnonymousClientConfig(kit.Rest(t)))
+}
+
+// serveFrom serves the pages from an API server, at which the users' tokens sign in.
+func serveFrom(t *testing.T, cluster *rest.Config) *site {
+	t.Helper()
 
 	file := filepath.Join(t.TempDir(), "operator.yaml")
 	if err := os.WriteFile(file, []byte(operatorConfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	sessions := session.New(session.Options{Idle: time.Hour, Lifetime: time.Hour, Cookie: "c", Cluster: rest.AnonymousClientConfig(kit.Rest(t))})
+	sessions := session.New(session.Options{Idle: time.Hour, Lifetime: time.Hour, Cookie: "c", Cluster: cluster})
 	s := web.New(web.Options{Sessions: sessions, Views: web.Views{SignIn: view.SignIn, Problem: view.ProblemPage}})
 	detail.Routes(s, detail.Options{Operator: func(context.Context) (preview.Operator, error) { return preview.Load(file) }, Shared: true})
 
@@ -446,7 +452,7 @@ func TestStart(t *testing.T) {
 
 	expect("after the end", all, "volumes and image 0s, JVM 5s, first task 1s")
 	node.Log(pod.Name, "nothing\n")
-	expect("after the end, without a log", all, "volumes and image 0s")
+	expect("after the end, without a log", account(w, "later", "pods", "pods/log"), "volumes and image 0s")
 }
 
 // TestManifest reads the manifest without secrets, and what the operator would create.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/kept"
@@ -109,9 +110,9 @@ const maxAttempts = 10
 
 // kept returns the kept logs of the last attempts whose pods are gone. Their names are ATTEMPT/EXECUTOR.
 func (s *subject) kept(out *model.Logs) (sources []model.LogSource) {
-	last := kube.Summarize(s.object).Attempt
+	reader, last := s.reader(io.Discard), kube.Summarize(s.object).Attempt
 	for number := last; number > max(last-maxAttempts, 0); number-- {
-		index, err := s.reader(io.Discard).Index(s.ctx, kube.LogOptions{Attempt: number})
+		index, err := reader.Index(s.ctx, kube.LogOptions{Attempt: number})
 		if err != nil {
 			out.Missing = bounds.Line(s.Explain(err).Error())
 			break
@@ -149,8 +150,10 @@ func keptSource(attempt int32, f *store.File) model.LogSource {
 	return model.LogSource{Name: fmt.Sprintf("%d/%s", attempt, f.Executor), Title: bounds.Line(fmt.Sprintf("%s, attempt %d", title, attempt)), Kept: true}
 }
 
+// reader returns a reader of the kept logs, which reads each ConfigMap once.
 func (s *subject) reader(notes io.Writer) *kept.Reader {
-	return &kept.Reader{Client: s.Client, Object: s.object, Store: s.Store, Shared: s.Shared, Err: notes}
+	read := &configMaps{Reader: s.WithWatch, memory: &s.memory, user: s.Session.Key, read: map[client.ObjectKey]*answer{}}
+	return &kept.Reader{Client: s.Client, ConfigMaps: read, Object: s.object, Store: s.Store, Shared: s.Shared, Err: notes}
 }
 
 // selectLogs selects the logs of the given names, or the first one.

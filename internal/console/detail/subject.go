@@ -139,7 +139,7 @@ func (s *subject) readMore() {
 
 	summary := kube.Summarize(s.object)
 	if driver := startup.Driver(&summary, s.pods); driver != nil {
-		group.Go(func() { s.spark = startup.Read(s.ctx, s.Client, driver, startPatience) })
+		group.Go(func() { s.spark = s.readStart(driver) })
 	}
 
 	s.ReadCause(s.ctx, s.object)
