@@ -138,6 +138,8 @@ type Launch struct {
 	Warnings []string
 	// Why says why the operator creates nothing. It is empty if the operator creates something.
 	Why string
+
+	settings []dialect.Setting // of the attempt
 }
 
 // Launch computes the operator's first passes over an object that was just created.
@@ -211,6 +213,8 @@ func (l *Launch) create(k Kind, object client.Object, plan lifecycle.Plan, now t
 		if made.Driver == nil {
 			continue
 		}
+
+		l.settings = settingsOf(action)
 
 		driver, err := made.DriverObject()
 		if err != nil {

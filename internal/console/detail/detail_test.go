@@ -482,6 +482,19 @@ func TestManifest(t *testing.T) {
 	if want := (model.Origin{Name: "sparkConf[spark.sql.adaptive.enabled]", Value: "true", From: "defaults[0] (all)"}); !slices.Contains(spec.Origins, want) {
 		t.Errorf("the origins are %+v, want %+v", spec.Origins, want)
 	}
+
+	for _, want := range []model.Origin{
+		{Name: "spark.sql.adaptive.enabled", Value: "true", From: "defaults[0] (all)"}, {Name: "spark.ui.enabled", Value: "true", From: "spec.sparkConf[spark.ui.enabled]"},
+		{Name: "spark.kubernetes.container.image", Value: "docker.io/apache/spark:4.1.4", From: "spec.image"}, {Name: "spark.kubernetes.namespace", Value: w.Namespace, From: "the operator"},
+	} {
+		if !slices.Contains(spec.Properties, want) {
+			t.Errorf("the properties lack %+v: %+v", want, spec.Properties)
+		}
+	}
+
+	if _, page := s.get("/o/"+app+"/"+w.Namespace+"/pi/manifest", token); !strings.Contains(page, "spec.sparkConf[spark.ui.enabled]") {
+		t.Errorf("the page lacks the origin of a property: %s", page)
+	}
 }
 
 // TestAttempts compares the driver pods of two attempts, by default the last two.

@@ -51,8 +51,13 @@ func (s *subject) spec() (model.Spec, error) {
 		out.Missing = bounds.Line(strings.Join(launched.Warnings, "; "))
 	}
 
-	for _, d := range preview.UsedDefaults(s.operator.Defaults(source), launched.Objects) {
-		out.Origins = append(out.Origins, model.Origin{Name: bounds.Line(d.Setting), Value: bounds.Line(d.Value), From: bounds.Line(d.Origin)})
+	used := preview.UsedDefaults(s.operator.Defaults(source), launched.Objects)
+	for _, d := range used {
+		out.Origins = append(out.Origins, originOf(d.Setting, d.Value, d.Origin))
+	}
+
+	for _, p := range launched.Properties(used) {
+		out.Properties = append(out.Properties, originOf(p.Key, p.Value, p.Origin))
 	}
 
 	hidden, err := preview.Redacted(launched.Objects)
@@ -67,6 +72,10 @@ func (s *subject) spec() (model.Spec, error) {
 
 	err = s.compareAttempts(&out, launched.Objects)
 	return out, err
+}
+
+func originOf(name, value, from string) model.Origin {
+	return model.Origin{Name: bounds.Line(name), Value: bounds.Line(value), From: bounds.Line(from)}
 }
 
 func rendered(object client.Object) model.Rendered {

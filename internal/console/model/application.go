@@ -238,10 +238,12 @@ type Stage struct {
 
 // Spec is the tab with the manifest, the effective spec and the rendered objects.
 type Spec struct {
-	Manifest  string     `json:"manifest"`
-	Effective string     `json:"effective,omitempty"`
-	Origins   []Origin   `json:"origins,omitempty"`
-	Rendered  []Rendered `json:"rendered,omitempty"`
+	Manifest  string `json:"manifest"`
+	Effective string `json:"effective,omitempty"`
+	// Properties are those of the effective configuration with their origins; empty for a cluster.
+	Properties []Origin   `json:"properties,omitempty"`
+	Origins    []Origin   `json:"origins,omitempty"`
+	Rendered   []Rendered `json:"rendered,omitempty"`
 	// Attempts are the attempts whose driver pods exist, in their order, and at last Now: what the operator would create.
 	Attempts []string `json:"attempts,omitempty"`
 	// Changes are the differences between the driver pods of the attempts A and B.

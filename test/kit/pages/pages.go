@@ -145,9 +145,13 @@ func spec() model.Spec {
 	return model.Spec{
 		Manifest:  "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\nmetadata:\n  name: orders\n  namespace: etl\nspec:\n  type: Python\n  sparkVersion: 4.1.4\n",
 		Effective: "spark.app.name=orders\nspark.eventLog.enabled=true\nspark.executor.instances=4\n",
-		Origins:   []model.Origin{{Name: "spark.eventLog.enabled", Value: "true", From: "defaults of the platform, rule history"}},
-		Rendered:  []model.Rendered{{Kind: "Pod", Name: "orders-driver", YAML: "apiVersion: v1\nkind: Pod\n"}},
-		Attempts:  []string{"1", "2", model.Now}, A: "1", B: "2",
+		Properties: []model.Origin{
+			{Name: "spark.app.name", Value: "orders", From: "the operator"}, {Name: "spark.eventLog.enabled", Value: "true", From: "defaults[0] (history)"},
+			{Name: "spark.executor.instances", Value: "4", From: "spec.executor.instances"},
+		},
+		Origins:  []model.Origin{{Name: "sparkConf[spark.eventLog.enabled]", Value: "true", From: "defaults[0] (history)"}},
+		Rendered: []model.Rendered{{Kind: "Pod", Name: "orders-driver", YAML: "apiVersion: v1\nkind: Pod\n"}},
+		Attempts: []string{"1", "2", model.Now}, A: "1", B: "2",
 		Changes: []model.Change{{Name: "spec.executor.memory", Before: "4g", After: "8g"}},
 	}
 }
