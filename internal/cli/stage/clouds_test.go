@@ -3,9 +3,6 @@ package stage
 import (
 	"errors"
 	"io"
-	"net"
-	"net/http"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,7 +10,6 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
-	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/stores"
 )
 
@@ -23,24 +19,7 @@ func TestGoogle(t *testing.T) {
 		t.Skip("builds a server for Google Cloud Storage's API")
 	}
 
-	server := stores.Build(t, "gcs", "github.com/fsouza/fake-gcs-server")
-	address := kit.FreeAddress(t)
-	_, port, _ := net.SplitHostPort(address)
-	stores.Start(t, address, exec.Command(server, "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-public-host",
-		address, "-backend", "memory"))
-	t.Setenv("STORAGE_EMULATOR_HOST", address)
-
-	answer, err := http.Post("http://"+address+"/storage/v1/b?project=p", "application/json",
-		strings.NewReader(`{"name": "bucket"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-
-	if answer.StatusCode != http.StatusOK {
-		t.Fatal(answer.Status)
-	}
-
+	stores.Google(t, "bucket")
 	storeLife(t, "gs://bucket/files", "gs://bucket/files",
 		func() map[string]string { return contents(t, "gs://bucket") })
 }
