@@ -2,6 +2,8 @@ package logs
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
+	"github.com/sparkoperator/spark-operator/test/kit/stores"
 )
 
 // TestSweepOfEntriesWithSelectors checks which entry says how long the logs of a namespace stay, also if the namespace
@@ -85,5 +88,53 @@ func TestSweepOfEntriesWithSelectors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSweepOfManyPages checks a sweep over more objects than an S3 server lists at once. It deletes the attempts whose
+// retention is over, with the ages that the server reports, and nothing of the others.
+func TestSweepOfManyPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds an S3 server")
+	}
+
+	const attempts, retention = 300, 2 * time.Hour
+	root := t.TempDir()
+	files := []string{store.DriverFile, store.ExecutorFile("1"), store.ExecutorFile("10"), store.IndexFile}
+	folder := func(i int) string {
+		return filepath.Join(root, "bucket", "logs", store.Attempt{Namespace: "ns", Name: fmt.Sprintf("pi-%03d", i), UID: appUID, Number: 1}.Dir())
+	}
+
+	for i := range attempts {
+		if err := os.MkdirAll(folder(i), 0o755); err != nil {
+			t.Fatal(err)
+		}
+
+		for _, file := range files {
+			name, age := filepath.Join(folder(i), file), time.Duration(i%2)*2*retention
+			if err := os.WriteFile(name, []byte("text"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+
+			if err := os.Chtimes(name, time.Now(), time.Now().Add(-age)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	entry := keptlogs.Entry{Store: stores.URL("bucket/logs", stores.S3(t, root)), Retention: &metav1.Duration{Duration: retention}}
+
+	k, err := New(t.Context(), Options{Entries: []keptlogs.Entry{entry}, Log: logr.Discard()})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	k.Sweep(t.Context(), time.Now())
+
+	for i := range attempts {
+		left, err := os.ReadDir(folder(i))
+		if want := len(files) * (1 - i%2); len(left) != want || err != nil && want > 0 {
+			t.Errorf("attempt %d has %d files, want %d: %v", i, len(left), want, err)
+		}
 	}
 }
