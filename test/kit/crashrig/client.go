@@ -25,7 +25,11 @@ type Crashing struct {
 	Seen int
 }
 
-func (c *Crashing) write(do func() error) error {
+func (c *Crashing) write(do func() error) error { return c.Write(do, func() {}) }
+
+// Write carries out a write, or simulates the crash. If the operator crashes before the write is complete, Write calls
+// the function part instead, which may carry out a part of the write.
+func (c *Crashing) Write(do func() error, part func()) error {
 	c.Mu.Lock()
 	c.Seen++
 	n := c.Seen
@@ -40,6 +44,8 @@ func (c *Crashing) write(do func() error) error {
 
 		if c.After {
 			_ = do()
+		} else {
+			part()
 		}
 	}
 	return errCrashed
