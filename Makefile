@@ -26,9 +26,10 @@ demo-down: ## end the demo's cluster
 test: go ## every test, from unit to end-to-end; PARTS=main,e2e chooses, SKIP=e2e leaves out
 	go run -C tools ./testrun -only "$(PARTS)" -skip "$(SKIP)"
 
-soak: ## play 120 times as many lives, and measure every hostile custom resource; lasts long. HOSTILE_ONLY='regular expression' for some, HOSTILE_TABLE=file for all figures
+soak: ## play 120 times as many lives, measure every hostile custom resource, and keep the largest logs; lasts long. HOSTILE_ONLY='regular expression' for some, HOSTILE_TABLE=file for all figures
 	LIVES=120 go test -count=1 -timeout=0 ./spark/... ./internal/lifecycle/... ./internal/dialect/...
 	SOAK=1 go test -count=1 -timeout=0 -v -run '^(TestHostile|TestObjectsStored)' ./internal/engine/controller ./internal/process/operator
+	SOAK=1 go test -count=1 -timeout=40m -v -run '^(TestHugeLine|TestThousandsOfFailedExecutors)$$' ./internal/record/logs
 
 e2e: ## everything on real Spark
 	tools/e2e.sh
