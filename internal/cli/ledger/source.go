@@ -56,12 +56,15 @@ type wanted struct {
 	namespace string // empty: all
 	group     string // the name of a schedule or of an application; empty: all
 	selector  labels.Selector
-	clusters  bool      // SparkClusters count as runs that have not ended
+	clusters  bool      // SparkClusters count as runs
 	since     time.Time // runs that ended before are left out; zero: none
 	last      int       // the largest number of records of a group; 0: no limit
 }
 
 func (w *wanted) selects(r *run.Record) bool {
+	if r.Kind == kinds.SparkCluster.Kind && !w.clusters {
+		return false // an application may have the same name
+	}
 	return (w.group == "" || r.Group() == w.group) && (w.selector == nil || w.selector.Matches(labels.Set(r.Labels))) && (r.Ended.IsZero() || !r.Ended.Before(w.since))
 }
 

@@ -136,7 +136,7 @@ func accountsOf(runs []*run.Record, group func(*run.Record) string) []Account {
 		a := byGroup[name]
 		a.Runs++
 
-		if r.Outcome != "" && r.Outcome != "Succeeded" {
+		if !slices.Contains([]string{"", "Succeeded", run.Deleted}, r.Outcome) {
 			a.Failed++
 		}
 

@@ -41,6 +41,9 @@ type Options struct {
 	Samples func(owner client.Object, attempt int32) (driver, executors statusv1.UsageSamples)
 	// RunEnded receives custom resources that have ended permanently, after each pass; nil if nothing needs them.
 	RunEnded func(ctx context.Context, object client.Object)
+	// RunDeleted receives the last states of custom resources that were deleted while this replica leads; nil if nothing
+	// needs them.
+	RunDeleted func(ctx context.Context, object client.Object)
 	// Sentinels are the sentinels of the kind; nil if it has none.
 	Sentinels *sentinel.Kind
 	// Rush reports whether more runs are due than can be started at once.
@@ -61,7 +64,7 @@ type Options struct {
 // New returns a reconciler that consists of the given parts.
 func New(o Options) *Reconciler {
 	r := &Reconciler{
-		kind: o.Kind, scope: o.Scope, labels: o.NamespaceLabels, clock: o.Clock, explains: o.Explainer, queue: o.Queue, price: o.Price, runEnded: o.RunEnded, samples: o.Samples, sentinels: o.Sentinels, rush: o.Rush, track: o.Track,
+		kind: o.Kind, scope: o.Scope, labels: o.NamespaceLabels, clock: o.Clock, explains: o.Explainer, queue: o.Queue, price: o.Price, runEnded: o.RunEnded, runDeleted: o.RunDeleted, samples: o.Samples, sentinels: o.Sentinels, rush: o.Rush, track: o.Track,
 		dependents: dependents.Client{Client: o.Client, Live: o.Live, Optional: o.Optional},
 		term:       term{lead: o.Lead, asked: o.StopAsked, limit: passLimit(o.ShutdownTimeout)},
 		reports:    reports{events: o.Events, metrics: o.Metrics, traces: o.Traces}, logs: o.Logs,

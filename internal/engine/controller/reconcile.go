@@ -56,10 +56,10 @@ type Reconciler struct {
 	sentinels  *sentinel.Kind // nil if the kind has none
 	logs       Logs           // nil if logs are not kept
 	rush       func() bool    // whether more runs are due than can be started at once; nil: never
-	// price, samples and runEnded may be nil; see Options.
-	price    func(ctx context.Context, pod lifecycle.PodUse, now time.Time) int64
-	samples  func(owner client.Object, attempt int32) (driver, executors statusv1.UsageSamples)
-	runEnded func(ctx context.Context, object client.Object)
+	// price, samples, runEnded and runDeleted may be nil; see Options.
+	price                func(ctx context.Context, pod lifecycle.PodUse, now time.Time) int64
+	samples              func(owner client.Object, attempt int32) (driver, executors statusv1.UsageSamples)
+	runEnded, runDeleted func(ctx context.Context, object client.Object)
 	// track reports a pass that hangs; nil if nothing does.
 	track func(kind string, key types.NamespacedName, limit time.Duration) (end func())
 	term

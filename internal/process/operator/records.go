@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,9 +13,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/record/keep"
 )
 
-// recordsOf adds a recorder of finished runs to the manager, and returns the function that records a run. It returns
-// nil if no logs are kept.
-func recordsOf(logs *podlogs.Logs, mgr manager.Manager, events *telemetry.Recorder, metrics *telemetry.Metrics) (func(context.Context, client.Object), error) {
+// recordsOf adds a recorder of finished runs to the manager, and returns it. It returns nil if no logs are kept.
+func recordsOf(logs *podlogs.Logs, mgr manager.Manager, events *telemetry.Recorder, metrics *telemetry.Metrics) (*keep.Recorder, error) {
 	if logs == nil {
 		return nil, nil
 	}
@@ -32,5 +30,5 @@ func recordsOf(logs *podlogs.Logs, mgr manager.Manager, events *telemetry.Record
 			events.Event("", about, time.Now(), corev1.EventTypeWarning, keep.EventNotKept, message)
 		},
 	})
-	return recorder.Ended, mgr.Add(recorder)
+	return recorder, mgr.Add(recorder)
 }

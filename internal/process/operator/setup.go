@@ -46,6 +46,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/process/metricsauth"
 	"github.com/sparkoperator/spark-operator/internal/process/podlogs"
+	"github.com/sparkoperator/spark-operator/internal/record/keep"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/internal/settings/live"
 	"github.com/sparkoperator/spark-operator/internal/webhook"
@@ -96,17 +97,16 @@ type Operator struct {
 	// Sentinels are shared by all kinds.
 	Sentinels *sentinel.Set
 
-	allowed explain.Allowance                                        // limits the queries of all kinds together
-	price   func(context.Context, lifecycle.PodUse, time.Time) int64 // nil without prices
-	// runEnded records a finished run; nil if nothing is recorded.
-	runEnded func(context.Context, client.Object)
-	samples  func(client.Object, int32) (driver, executors statusv1.UsageSamples) // nil without samples
-	pods     *handlers.Listener
-	others   []*handlers.Listener // of dependents.Kinds
-	lock     *lock                // nil without leader election
-	hangs    *watchdog.Watchdog
-	webhook  *webhook.Server // nil without the webhook
-	logs     *podlogs.Logs   // nil if logs are not kept
+	allowed explain.Allowance                                                    // limits the queries of all kinds together
+	price   func(context.Context, lifecycle.PodUse, time.Time) int64             // nil without prices
+	records *keep.Recorder                                                       // of finished runs; nil if nothing is recorded
+	samples func(client.Object, int32) (driver, executors statusv1.UsageSamples) // nil without samples
+	pods    *handlers.Listener
+	others  []*handlers.Listener // of dependents.Kinds
+	lock    *lock                // nil without leader election
+	hangs   *watchdog.Watchdog
+	webhook *webhook.Server // nil without the webhook
+	logs    *podlogs.Logs   // nil if logs are not kept
 	// until is the context of Start; nil before Start.
 	until atomic.Pointer[context.Context]
 }
@@ -175,7 +175,7 @@ func NewEmpty(ctx context.Context, cfg config.Configuration, env Environment) (*
 		return nil, err
 	}
 
-	if op.runEnded, err = recordsOf(op.logs, op, op.Recorder, op.Metrics); err != nil {
+	if op.records, err = recordsOf(op.logs, op, op.Recorder, op.Metrics); err != nil {
 		return nil, err
 	}
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/record/run"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
@@ -52,7 +53,8 @@ type Options struct {
 	MaxTries int
 }
 
-// Recorder keeps the records of finished runs. Writes happen in the background, so a pass never waits for them.
+// Recorder keeps the records of finished runs. Writes happen in the background, so a pass never waits for them. A nil
+// *Recorder keeps none.
 type Recorder struct {
 	Options
 	queue workqueue.TypedRateLimitingInterface[string]
@@ -82,6 +84,10 @@ func (r *Recorder) NeedLeaderElection() bool { return true }
 // Ended records the run of a custom resource that has ended permanently. It may be called any number of times for the
 // same run. The record has the same name each time, so a write after a crash replaces the record before it.
 func (r *Recorder) Ended(ctx context.Context, object client.Object) {
+	if r == nil {
+		return
+	}
+
 	now := r.Clock()
 
 	record := run.Of(object, now)
@@ -89,6 +95,24 @@ func (r *Recorder) Ended(ctx context.Context, object client.Object) {
 		return
 	}
 
+	r.add(ctx, object, record)
+}
+
+// Deleted records the run of a custom resource that was deleted before its permanent end. The argument is the last
+// state of the custom resource. There is no second call for it, so the record is lost if the process ends before the
+// write.
+func (r *Recorder) Deleted(ctx context.Context, object client.Object) {
+	if r == nil {
+		return
+	}
+
+	if record := run.OfDeleted(object, r.Clock()); record != nil {
+		r.add(ctx, object, record)
+	}
+}
+
+// add queues a record, unless the run was recorded before, or its namespace keeps none.
+func (r *Recorder) add(ctx context.Context, object client.Object, record *run.Record) {
 	id := record.ID()
 
 	r.mu.Lock()
@@ -102,8 +126,8 @@ func (r *Recorder) Ended(ctx context.Context, object client.Object) {
 	}
 
 	bucket, keeps := r.Place(ctx, record.Namespace)
-	if !keeps {
-		return
+	if !keeps || record.Outcome == run.Deleted && bucket == nil && record.Schedule == "" {
+		return // the ConfigMap of a custom resource is deleted with it
 	}
 
 	// At the start, the passes over all custom resources request more records than can wait. The process before this one
@@ -129,8 +153,13 @@ func (r *Recorder) Ended(ctx context.Context, object client.Object) {
 	r.queue.Add(id)
 }
 
-// placeOf returns where the logs of the last attempt are. It is computed as everywhere, not read from the status.
+// placeOf returns where the logs of the last attempt are; empty for a SparkCluster, whose logs are not kept. The place is
+// computed as everywhere, not read from the status.
 func placeOf(b *store.Bucket, r *run.Record) string {
+	if r.Kind == kinds.SparkCluster.Kind {
+		return ""
+	}
+
 	attempt := store.Attempt{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID, Number: r.Attempt}
 	if b == nil {
 		return store.ConfigMaps{}.Place(attempt)

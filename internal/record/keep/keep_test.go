@@ -279,3 +279,89 @@ func TestOperatorRecordsRuns(t *testing.T) {
 		})
 	}
 }
+
+// TestDeletedRunIsRecorded checks that the run of an application that is deleted before its end has a record, with its
+// usage, and that the deletion of a run that has ended adds none.
+func TestDeletedRunIsRecorded(t *testing.T) {
+	t.Parallel()
+	w, directory := world.New(t), t.TempDir()
+	w.GrantSparkRights()
+
+	cfg := world.Config(w.Namespace)
+	cfg.Logs = []keptlogs.Entry{{Store: "file://" + directory, Executors: keptlogs.ExecutorsFailed, MaxBytes: "16Mi", ExecutorMaxBytes: "256Ki", MaxExecutors: 20, Wait: metav1.Duration{Duration: time.Second}}}
+	w.RunWith(cfg, time.Now)
+
+	records := func(name string) (texts []string, _ error) {
+		found, err := filepath.Glob(filepath.Join(directory, w.Namespace, store.Runs, name, "*.json"))
+		for _, file := range found {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+
+			texts = append(texts, string(text))
+		}
+		return texts, err
+	}
+
+	over := w.Application("over", scene.WithDriver)
+	driver := w.DriverOf(over, 1)
+	w.Bind(driver, "nowhere")
+	w.Execute(driver, scene.Exited(0, ""))
+	w.WaitState("over", v1beta2.ApplicationStateCompleted)
+	w.Remove(over)
+
+	app := w.Application("cut", scene.WithDriver)
+	driver = w.DriverOf(app, 1)
+	w.Bind(driver, "nowhere")
+	w.Kubelet(driver.Name, corev1.PodRunning, world.Running())
+	w.WaitState("cut", v1beta2.ApplicationStateRunning)
+	w.Remove(app)
+
+	kit.Wait(t, "the record of the run that was cut", func(context.Context) error {
+		texts, err := records(app.Name)
+		if err != nil || len(texts) != 1 {
+			return fmt.Errorf("%q, %w", texts, err)
+		}
+
+		record, err := run.Decode([]byte(texts[0]), w.Namespace, app.Name)
+		if err == nil && (record.Outcome != run.Deleted || record.UID != app.UID || record.Attempts != 1 || record.Driver.Requested.MemoryMiB == 0 || record.Links.Logs == "") {
+			t.Errorf("the record is %s", texts[0])
+		}
+		return err
+	})
+
+	texts, err := records("over")
+	if err != nil || len(texts) != 1 || !strings.Contains(texts[0], `"outcome":"Succeeded"`) {
+		t.Errorf("the run that had ended has the records %q, %v", texts, err)
+	}
+}
+
+// TestDeletedRunWithoutStore checks that a run whose records are in ConfigMaps is recorded after its deletion only if a
+// schedule owns the ConfigMap.
+func TestDeletedRunWithoutStore(t *testing.T) {
+	t.Parallel()
+	w := scene.New(t)
+	schedule := w.Schedule("nightly", "0 2 * * *", func(s *v1beta2.ScheduledSparkApplication) { s.Spec.Suspend = new(true) })
+	r := started(t, w, nil)
+
+	single := ended(w, "single", time.Now())
+	scheduled := ended(w, "nightly-1", time.Now(), func(app *v1beta2.SparkApplication) {
+		app.Labels = map[string]string{v1beta2.ScheduledAppNameLabel: "nightly"}
+		app.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta2.GroupVersion.String(), Kind: "ScheduledSparkApplication", Name: "nightly", UID: schedule.UID, Controller: new(true)}}
+	})
+
+	for _, app := range []*v1beta2.SparkApplication{single, scheduled} {
+		app.Status.Operator.Phase, app.Status.Operator.Outcome = "Running", ""
+		r.Deleted(t.Context(), app)
+	}
+
+	kit.Wait(t, "the record", func(ctx context.Context) error {
+		return w.API.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: keep.NameOf("nightly", schedule.UID)}, &corev1.ConfigMap{})
+	})
+
+	var maps corev1.ConfigMapList
+	if err := w.API.List(t.Context(), &maps, client.InNamespace(w.Namespace), client.HasLabels{run.GroupLabel}); err != nil || len(maps.Items) != 1 {
+		t.Errorf("%d ConfigMaps, %v", len(maps.Items), err)
+	}
+}

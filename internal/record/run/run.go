@@ -65,7 +65,8 @@ type Record struct {
 	// with more of them has at least this number.
 	Attempts int32 `json:"attempts,omitempty"`
 
-	Outcome string `json:"outcome,omitempty"` // of the last attempt; empty while the run continues
+	// Outcome is that of the last attempt, or Deleted; empty while the run continues.
+	Outcome string `json:"outcome,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 
@@ -145,6 +146,28 @@ func Of(object client.Object, now time.Time) *Record {
 		r.Driver, r.Executors = Pods{o.Usage.Driver.Largest, o.Usage.Driver.Sampled}, Pods{o.Usage.Executors.Largest, o.Usage.Executors.Sampled}
 		at := usage.At(o.Usage, now)
 		r.Usage, r.PeakExecutors, r.Pending = usage.OfRun(at), at.PeakExecutors, at.Pending
+	}
+	return r
+}
+
+// Deleted is the outcome of a run whose custom resource was deleted before the permanent end.
+const Deleted = "Deleted"
+
+// OfDeleted returns the record of the run of a custom resource that was deleted, from its last state. It returns nil if
+// the run had ended permanently before, and if nothing of it had run.
+func OfDeleted(object client.Object, now time.Time) *Record {
+	r := Of(object, now)
+	if r == nil || r.Outcome != "" || r.Attempt == 0 && r.Usage == (statusv1.UsageSums{}) {
+		return nil
+	}
+
+	r.Outcome, r.Ended = Deleted, now.UTC()
+	if at := object.GetDeletionTimestamp(); at != nil {
+		r.Ended = at.UTC()
+	}
+
+	if r.Started.IsZero() { // a SparkCluster has no attempts
+		r.Started = r.Created
 	}
 	return r
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
@@ -157,6 +158,49 @@ func TestRecordIsStored(t *testing.T) {
 	for _, wrong := range []struct{ text, namespace, group string }{{"{", "ns", "n"}, {"{}", "ns", ""}, {string(text), "other", "n"}, {string(text), "ns", "other"}, {strings.Repeat(" ", MaxSize+1), "ns", "n"}} {
 		if r, err := Decode([]byte(wrong.text), wrong.namespace, wrong.group); err == nil {
 			t.Errorf("%.20s of %s/%s is read as %+v", wrong.text, wrong.namespace, wrong.group, r)
+		}
+	}
+}
+
+// TestDeletedRuns checks the records of custom resources that are deleted. A run that had ended has another record, and
+// one of which nothing ran has none.
+func TestDeletedRuns(t *testing.T) {
+	t.Parallel()
+
+	hour := metav1.Time{Time: noon.Add(time.Hour)}
+	meta := metav1.ObjectMeta{Namespace: "jobs", Name: "pi", UID: "6b1f7a52-94f5-4a5a-8d5e-5d5d0a3b7f10", CreationTimestamp: metav1.Time{Time: noon}}
+	core := statusv1.UsageRate{CPUMillicores: 1000}
+	uses := &statusv1.OperatorUsage{Time: &metav1.Time{Time: at(10).Time}, Executors: statusv1.UsageOfPods{UsageSums: statusv1.UsageSums{CPUMillicoreSeconds: 7000}, Requested: core}}
+
+	deleted := meta
+	deleted.DeletionTimestamp = &metav1.Time{Time: at(50).Time}
+
+	app := func(meta metav1.ObjectMeta, o statusv1.OperatorStatus) *v1beta2.SparkApplication {
+		return &v1beta2.SparkApplication{ObjectMeta: meta, Status: v1beta2.SparkApplicationStatus{Operator: &o}}
+	}
+	cluster := &sparkv1.SparkCluster{ObjectMeta: meta, Status: sparkv1.ClusterStatus{Operator: &sparkv1.ClusterOperatorStatus{Phase: "Running", Usage: uses}}}
+
+	for name, test := range map[string]struct {
+		object         client.Object
+		started, ended int // minutes; 0: no record
+		cores          int64
+	}{
+		"while it runs": {app(meta, statusv1.OperatorStatus{Phase: "Running", Attempt: 2, SubmittedAt: at(5), EndedAt: at(3), Usage: uses}), 5, 60, 7000 + 50*60*1000},
+		"with a time":   {app(deleted, statusv1.OperatorStatus{Phase: "Suspended", Attempt: 1, SubmittedAt: at(5)}), 5, 50, 0},
+		"after its end": {app(meta, statusv1.OperatorStatus{Phase: "Done", Attempt: 1, Outcome: "Failed", EndedAt: at(9)}), 0, 0, 0},
+		"in the queue":  {app(meta, statusv1.OperatorStatus{Phase: "New"}), 0, 0, 0},
+		"a cluster":     {cluster, 0, 60, 7000 + 50*60*1000},
+	} {
+		r := OfDeleted(test.object, hour.Time)
+		if test.ended == 0 {
+			if r != nil {
+				t.Errorf("%s: the record is %+v", name, r)
+			}
+			continue
+		}
+
+		if r == nil || r.Outcome != Deleted || !r.Started.Equal(at(test.started).Time) || !r.Ended.Equal(at(test.ended).Time) || r.Usage.CPUMillicoreSeconds != test.cores || !store.IsOwn(r.StoreKey()) {
+			t.Errorf("%s: the record is %+v", name, r)
 		}
 	}
 }
