@@ -153,8 +153,8 @@ func (r *Recorder) add(ctx context.Context, object client.Object, record *run.Re
 	r.queue.Add(id)
 }
 
-// placeOf returns where the logs of the last attempt are; empty for a SparkCluster, whose logs are not kept. The place is
-// computed as everywhere, not read from the status.
+// placeOf returns where the logs of the last attempt are; empty for a SparkCluster, whose logs are not kept. The place
+// is computed as everywhere, not read from the status.
 func placeOf(b *store.Bucket, r *run.Record) string {
 	if r.Kind == kinds.SparkCluster.Kind {
 		return ""

@@ -101,9 +101,10 @@ func (f *front) forward(w http.ResponseWriter, r *http.Request, content io.Reade
 	return err
 }
 
-// TestCrashesAroundStore plays a life with two attempts in which the operator dies in the middle of or after each of its
-// writes. They include those of an S3 server: the uploaded part, the files, the indexes, the deletion of the part, and
-// the record of the run. A file that an index lists is whole at all times. Afterwards, the logs and the record are there.
+// TestCrashesAroundStore plays a life with two attempts in which the operator dies in the middle of or after each of
+// its writes. They include those of an S3 server: the uploaded part, the files, the indexes, the deletion of the part,
+// and the record of the run. A file that an index lists is whole at all times. Afterwards, the logs and the record are
+// there.
 func TestCrashesAroundStore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds an S3 server")

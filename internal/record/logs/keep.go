@@ -151,7 +151,7 @@ func (k *Keeper) indexed(ctx context.Context, t *task, gone bool) (bool, error) 
 }
 
 // answerTimeout returns how long the store may take for the first answer, which is small. If the store does not answer,
-// the status says so when the time is over that a deletion waits, and not only after the time of an upload.
+// the status has the reason when the time is over that a deletion waits, and not only after the time of an upload.
 func (t *task) answerTimeout() time.Duration {
 	return min(storeTimeout, max(minStoreWait, t.place.entry.Wait.Duration))
 }

@@ -43,8 +43,8 @@ func Google(t *testing.T, bucket string) {
 // azurite is the version of Azurite that Azure installs.
 const azurite = "azurite@3.37.0"
 
-// Azure starts Azurite, Microsoft's emulator of Azure Blob Storage, with an empty container, and returns its address. It
-// sets the address and the credentials of the account "tester" in the environment. Azurite is a program for Node.js,
+// Azure starts Azurite, Microsoft's emulator of Azure Blob Storage, with an empty container, and returns its address.
+// It sets the address and the credentials of the account "tester" in the environment. Azurite is a program for Node.js,
 // and is installed with npm into the user's cache directory. Tests that use it have the build tag azurite, because the
 // project does not require npm.
 func Azure(t *testing.T, name string) (address string) {
