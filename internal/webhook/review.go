@@ -98,9 +98,13 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 		return admission.Allowed("")
 	}
 
-	before, after := metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
+	var before, after *metav1.PartialObjectMetadata
+	starts, relabels := true, false
+	if req.Operation == admissionv1.Update {
+		before, after = metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
+		starts, relabels = r.effects(cfg, req, before, after)
+	}
 
-	starts, relabels := r.effects(cfg, req, before, after)
 	if !starts && !relabels {
 		return admission.Allowed("")
 	}
@@ -124,12 +128,12 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	return admission.Allowed("")
 }
 
-// effects reports whether the operator may start anything because of a request, and whether the request changes labels
+// effects reports whether the operator may start anything because of an update, and whether the update changes labels
 // that the rules of the platform may require. Required labels count for as long as the object exists, for example for
 // the costs of a team. If new labels make the operator act on an object, they start it as a creation does.
 func (r *Reviewer) effects(cfg config.Configuration, req admission.Request, before, after *metav1.PartialObjectMetadata) (starts, relabels bool) {
 	acted, acts := r.applies(cfg, before), r.applies(cfg, after)
-	starts = req.Operation != admissionv1.Update || !startsNothing(req.OldObject.Raw, req.Object.Raw) || acts && !acted
+	starts = !startsNothing(req.OldObject.Raw, req.Object.Raw) || acts && !acted
 	return starts, acted && after.DeletionTimestamp == nil && !maps.Equal(before.Labels, after.Labels)
 }
 

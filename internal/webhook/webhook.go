@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -49,7 +49,7 @@ func Handler(reviewers []*Reviewer, executors *Executors, pods *Pods) (http.Hand
 	mux := http.NewServeMux()
 	memory := &bound{limit: maxHeld}
 	add := func(path string, handler admission.Handler, log logr.Logger, class *slots) error {
-		hook, err := admission.StandaloneWebhook(&admission.Webhook{Handler: handler}, admission.StandaloneOptions{Logger: log, MetricsPath: path})
+		hook, err := admission.StandaloneWebhook(&admission.Webhook{Handler: decoded{handler}, LogConstructor: sameLog}, admission.StandaloneOptions{Logger: log, MetricsPath: path})
 		if err != nil {
 			return fmt.Errorf("webhook %s: %w", path, err)
 		}
@@ -147,9 +147,30 @@ func (r *reply) Write(part []byte) (int, error) { return r.Buffer.Write(part) }
 // WriteHeader sets the status of the answer.
 func (r *reply) WriteHeader(status int) { r.status = status }
 
+// requestKey is the key of the decoded admissionv1.AdmissionRequest in the context of a request.
+type requestKey struct{}
+
+// decoded is a handler that passes the decoded request of the context on to the next handler.
+type decoded struct{ next admission.Handler }
+
+// Handle implements admission.Handler. The argument req has only the UID, which the answer needs.
+func (d decoded) Handle(ctx context.Context, req admission.Request) admission.Response {
+	if request, found := ctx.Value(requestKey{}).(admissionv1.AdmissionRequest); found {
+		req.AdmissionRequest = request
+	}
+	return d.next.Handle(ctx, req)
+}
+
+// sameLog returns the log of the webhook for each request. Values about the request would be formatted for each answer,
+// while the handlers log only failures, with values of their own.
+func sameLog(log logr.Logger, _ *admission.Request) logr.Logger { return log }
+
 // answer passes a request to the handler next. It rejects a body that is not an AdmissionReview of a supported version.
+//
+// It decodes the review, because the library would parse the body twice more. The library gets a review with nothing
+// but the UID, and decoded gets the rest from the context.
 func answer(out http.ResponseWriter, req *http.Request, body []byte, next http.Handler) {
-	var review metav1.TypeMeta
+	var review admissionv1.AdmissionReview
 	if err := utiljson.Unmarshal(body, &review); err != nil {
 		http.Error(out, "the body is not an AdmissionReview: "+err.Error(), http.StatusBadRequest)
 		return
@@ -158,6 +179,19 @@ func answer(out http.ResponseWriter, req *http.Request, body []byte, next http.H
 	if version := admissionv1.SchemeGroupVersion.String(); review.APIVersion != version {
 		http.Error(out, fmt.Sprintf("the webhook does not support AdmissionReview version %.100q; send %s", review.APIVersion, version), http.StatusBadRequest)
 		return
+	}
+
+	if review.Request != nil {
+		req = req.WithContext(context.WithValue(req.Context(), requestKey{}, *review.Request))
+		review.Request = &admissionv1.AdmissionRequest{UID: review.Request.UID}
+
+		short, err := json.Marshal(review)
+		if err != nil {
+			http.Error(out, err.Error(), http.StatusInternalServerError)
+			return
+		}
+
+		body = short
 	}
 
 	req.Body = io.NopCloser(bytes.NewReader(body))
