@@ -27,8 +27,8 @@ if [ $# -eq 0 ]; then
 	SPARK_PROGRAMS=all go test -C local -count=1 -timeout=20m -run '^TestSparkImage$' ./internal/image
 	# The daemons of a standalone cluster, started by the real Spark.
 	ON_SPARK=1 go test -count=1 -run '^TestOnSpark$' ./spark/standalone
-	# Every live recording.
-	RECORDED=all go test -C test/e2e -count=1 -timeout=20m ./recorded
+	# Every live recording, and SparkContexts of each line with values at the limits that the operator checks.
+	RECORDED=all go test -C test/e2e -count=1 -timeout=40m ./recorded
 	# The web console in Chromium: all looks of all pages, and real Spark on a cluster of its own.
 	CONSOLE=all go test -C test/e2e -count=1 -v -timeout=40m ./console
 fi

@@ -33,11 +33,14 @@ const (
 	sample = 4
 )
 
-// newMachine returns a machine with the files of the Spark image, until the test ends.
-func newMachine(t *testing.T) *submitter.Machine {
+// lines has the Spark versions whose images tools/e2e.sh needs anyway.
+var lines = []string{"3.5.9", "4.0.5", version, "4.3.0"}
+
+// newMachine returns a machine with the files of the image of a Spark version, until the test ends.
+func newMachine(t *testing.T, version string) *submitter.Machine {
 	t.Helper()
 
-	machine, err := submitter.New(t.Context(), version, sparkImage(t))
+	machine, err := submitter.New(t.Context(), version, sparkImage(t, version))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +66,7 @@ func TestLiveCasesMatchTheirRecordings(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	machine := newMachine(t)
+	machine := newMachine(t, version)
 	var cpu time.Duration
 
 	live := slices.DeleteFunc(cases, func(c record.Case) bool { return !c.Live || !c.In(version) })
@@ -122,7 +125,7 @@ func TestTemplatesMatchTheirRecordings(t *testing.T) {
 		}
 	}
 
-	machine := newMachine(t)
+	machine := newMachine(t, version)
 	var stderr bytes.Buffer
 
 	got, err := machine.Templates(t.Context(), read, &stderr)
@@ -156,8 +159,9 @@ func text(r record.Recording) string {
 	return strings.ReplaceAll(out.String(), `\n`, "\n") // one property per line
 }
 
-// sparkImage returns the path of the Spark image's archive. It builds the image if it is not in the cache.
-func sparkImage(t *testing.T) string {
+// sparkImage returns the path of the archive of the image of a Spark version. It builds the image if it is not in the
+// cache.
+func sparkImage(t *testing.T, version string) string {
 	t.Helper()
 	local := filepath.Join(t.TempDir(), "sparklocal")
 	output(t, "go", "build", "-C", filepath.Join(root, "local"), "-trimpath", "-o", local, "./cmd/sparklocal")

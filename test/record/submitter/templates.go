@@ -9,10 +9,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 
-	"github.com/sparkoperator/spark-operator/test/record"
 	"github.com/sparkoperator/spark-operator/test/record/templates"
 )
 
@@ -21,14 +18,8 @@ import (
 //go:embed Templates.java
 var templatesSource []byte
 
-const templatesFile = "/opt/Templates.java"
-
 // Templates returns what Spark's parser makes of each of the templates. The JVM logs to log.
 func (m *Machine) Templates(ctx context.Context, all []templates.Template, log io.Writer) ([]templates.Parsed, error) {
-	err := m.runInside(func() error { return os.WriteFile(m.image(templatesFile), templatesSource, 0o644) })
-	if err != nil {
-		return nil, err
-	}
 	var in, out bytes.Buffer
 	number := func(n int) { in.Write(binary.BigEndian.AppendUint32(nil, uint32(n))) }
 	number(len(all))
@@ -38,15 +29,8 @@ func (m *Machine) Templates(ctx context.Context, all []templates.Template, log i
 		in.WriteString(template.Text)
 	}
 
-	cmd := m.command(ctx, record.Environment(record.Case{}), record.JavaHome+"/bin/java", append(slices.Clip(javaOptions), "-cp", record.SparkHome+"/jars/*", templatesFile)...)
-
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, log
-	if err := m.start(cmd); err != nil {
-		return nil, fmt.Errorf("java: %w", err)
-	}
-
-	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("java: %w", err)
+	if err := m.java(ctx, "Templates.java", templatesSource, &in, &out, log); err != nil {
+		return nil, err
 	}
 
 	parsed := make([]templates.Parsed, len(all))
@@ -61,10 +45,12 @@ func (m *Machine) Templates(ctx context.Context, all []templates.Template, log i
 			texts[j] = string(out.Next(int(length)))
 		}
 
-		parsed[i], err = templates.ParsedBy(texts[0], texts[1])
+		result, err := templates.ParsedBy(texts[0], texts[1])
 		if err != nil {
 			return nil, fmt.Errorf("the result of template %s: %w", all[i].Name, err)
 		}
+
+		parsed[i] = result
 	}
 	return parsed, nil
 }

@@ -316,8 +316,8 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// TestBounds checks values at the limits that Spark applies when its context starts, in Spark 3.5 and 4.1. The limits
-// of 4.1 were found by starting a SparkContext of Spark 4.1.4 with each value.
+// TestBounds checks values at the limits that Spark applies when its context starts, in Spark 3.5 and 4.1. The test of
+// test/e2e/recorded starts a SparkContext of each line with values at these limits.
 func TestBounds(t *testing.T) {
 	for key, c := range map[string]struct{ refused, accepted, old string }{ // Spark 3.5 accepts the values old
 		"spark.kubernetes.allocation.batch.size":                      {"0 -1 x 1.5", "1 10 ${env:SIZE}", "1"},
