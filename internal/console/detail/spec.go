@@ -32,8 +32,9 @@ func (s *subject) spec() (model.Spec, error) {
 	out := model.Spec{Manifest: manifestOf(s.object)}
 
 	launched, err := s.operator.Launch(s.object)
-	if err != nil {
-		return out, fmt.Errorf("compute the objects: %w", err)
+	if err != nil { // the manifest is shown nevertheless
+		out.Missing = bounds.Line("The objects of the operator are missing: " + err.Error())
+		return out, nil
 	}
 
 	source := s.object
@@ -42,7 +43,8 @@ func (s *subject) spec() (model.Spec, error) {
 		out.Rendered = append(out.Rendered, rendered(source))
 
 		if launched, err = s.operator.Launch(source); err != nil {
-			return out, fmt.Errorf("compute the objects of the next run: %w", err)
+			out.Missing = bounds.Line("The objects of the next run are missing: " + err.Error())
+			return out, nil
 		}
 	}
 
