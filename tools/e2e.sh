@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs the long tests: all crash points, the tests of the API on the oldest supported Kubernetes, the whole sample of
-# hostile custom resources, all scenarios of the bench, all programs in the Spark image, the daemons of a standalone cluster, all live recordings, the console in a browser, and
-# the end-to-end tests with every Spark line. `make test` runs only samples of them. The end-to-end tests run real Spark
-# on a cluster of their own, which they remove afterwards. The first build of an image takes minutes. With arguments,
-# which are passed to go test, the script runs only end-to-end tests, such as
-# -run 'TestOperator/together/applications/examples' or -run 'TestOperator/together/lines/3.5.9'.
+# hostile custom resources, all scenarios of the bench, all programs in the Spark image, archives of classes, the
+# daemons of a standalone cluster, all live recordings, the console in a browser, and the end-to-end tests with every
+# Spark line. `make test` runs only samples of them. The end-to-end tests run real Spark on a cluster of their own,
+# which they remove afterwards. The first build of an image takes minutes. With arguments, which are passed to go test,
+# the script runs only end-to-end tests, such as -run 'TestOperator/together/applications/examples' or -run
+# 'TestOperator/together/lines/3.5.9'.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -eq 0 ]; then
@@ -25,6 +26,8 @@ if [ $# -eq 0 ]; then
 	go test -C bench -count=1 -timeout=20m -run '^TestTinyPlanMeasuresEveryBound$' .
 	# Every program that the Spark image must run.
 	SPARK_PROGRAMS=all go test -C local -count=1 -timeout=20m -run '^TestSparkImage$' ./internal/image
+	# An archive of classes in the image of each line, and a driver that fails without it.
+	SPARKLOCAL_TEST_SPARK=3.5.9,4.0.5,4.1.4,4.3.0 go test -C local -count=1 -timeout=40m -run '^TestClassArchive$' ./internal/image
 	# The daemons of a standalone cluster, started by the real Spark.
 	ON_SPARK=1 go test -count=1 -run '^TestOnSpark$' ./spark/standalone
 	# Every live recording, and SparkContexts of each line with values at the limits that the operator checks.

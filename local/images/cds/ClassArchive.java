@@ -23,6 +23,7 @@ import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.spark.launcher.JavaModuleOptions;
 
 /**
  * Makes a class-data-sharing archive of a Spark image, in the image: {@code ClassArchive [arguments of spark-submit]}.
@@ -92,7 +93,9 @@ public final class ClassArchive {
     server.setExecutor(Executors.newCachedThreadPool());
     server.start();
 
-    List<String> line = new ArrayList<>(List.of("-XX:DumpLoadedClassList=" + DIR.resolve("driver.classes"), "-Xmx512m", "-cp", DIR.resolve("spark.jar").toString(),
+    // Spark 3.5 does not start without the options that bin/spark-submit adds.
+    List<String> line = new ArrayList<>(List.of(JavaModuleOptions.defaultModuleOptions().trim().split("\\s+")));
+    line.addAll(List.of("-XX:DumpLoadedClassList=" + DIR.resolve("driver.classes"), "-Xmx512m", "-cp", DIR.resolve("spark.jar").toString(),
         "org.apache.spark.deploy.SparkSubmit", "--master", "k8s://http://127.0.0.1:" + server.getAddress().getPort(), "--deploy-mode", "client"));
     for (String conf : List.of("kubernetes.driver.pod.name=driver", "kubernetes.container.image=x", "driver.host=127.0.0.1", "driver.bindAddress=127.0.0.1",
         "executor.instances=1", "executor.memory=512m", "executor.extraJavaOptions=-XX:DumpLoadedClassList=" + DIR.resolve("executor.classes"))) {

@@ -5,10 +5,19 @@ import (
 	"testing"
 )
 
-// TestClassArchive runs drivers of an image with a class-data-sharing archive. With -Xshare:on, a JVM that cannot use
-// the archive fails.
+// TestClassArchive runs drivers of images with a class-data-sharing archive. With -Xshare:on, a JVM that cannot use the
+// archive fails.
 func TestClassArchive(t *testing.T) {
-	root, env := rootfs(t, SparkOptions{Version: "4.1.4", CDS: true, Tag: "docker.io/apache/spark:4.1.4-cds"})
+	for _, version := range testedSpark() {
+		t.Run(version, func(t *testing.T) { checkArchive(t, version) })
+	}
+}
+
+func checkArchive(t *testing.T, version string) {
+	root, env := rootfs(t, SparkOptions{Version: version, CDS: true, Tag: "docker.io/apache/spark:" + version + "-cds"})
+	java, _ := runInside(t, root, env, "185:185", "java", "-version")
+	t.Log(java)
+
 	for _, test := range []struct {
 		name, classPath string
 		wantCode        int
