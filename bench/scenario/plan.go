@@ -73,7 +73,7 @@ var Plans = map[string]Size{
 		AtOnce: 1, Quiet: 11 * time.Second, CalmLimit: 3 * time.Minute, Ease: 5 * time.Second,
 		Burst: 200, Lives: 400, Apache: 20, Order: "oppo", Half: time.Minute, Levels: [3]int{100, 1000, 10000}, Probe: 100, Pressing: 200,
 		Finished: 10000, Failovers: 3, Deleted: 1000, HostilePods: 50000, HostileMaps: 1000, HostileStarts: 3, HostileProbe: 20, Crowd: 5000,
-		Schedules: 1000, ScheduleRoom: 30 * time.Second, Logs: 100, LogOrder: "wscscw", Creations: 2000, CreationOrder: "nwwnnwwn", BenchTime: "1s", Submits: 3,
+		Schedules: 1000, ScheduleRoom: 30 * time.Second, Logs: 100, LogOrder: "wscscw", Creations: 1000, CreationOrder: "nwwnnwwn", BenchTime: "1s", Submits: 3,
 		Sparks: []string{"3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"},
 	},
 	"quick": {
