@@ -62,6 +62,7 @@ func Azure(t *testing.T, name string) (address string) {
 	t.Setenv("AZURE_STORAGE_KEY", key)
 	t.Setenv("AZURE_STORAGE_DOMAIN", address)
 	t.Setenv("AZURE_STORAGE_PROTOCOL", "http")
+	t.Setenv("AZURE_STORAGE_IS_LOCAL_EMULATOR", "true") // the account is in the path, and the protocol is allowed
 
 	opened, err := blob.OpenBucket(t.Context(), "azblob://"+name)
 	if err != nil {
