@@ -190,6 +190,10 @@ func TestNewSetCountsItsPodsLive(t *testing.T) {
 		env.Rest.Wrap(made.Over)
 	})
 
+	// Before Kubernetes 1.34, the API server cannot stream the initial state of a watch, so the caches begin with a list.
+	resources.CreateCluster(w, "served", resources.Workers(1, 1, 9), resources.NotRolled)
+	resources.WaitCluster(w, "served", sparkv1.ClusterRunningHealthy, resources.ReadyWorkers(1))
+
 	first := made.Since(nil)
 
 	resources.CreateCluster(w, "c", resources.Workers(1, 1, 9), resources.NotRolled)
