@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
+	"github.com/sparkoperator/spark-operator/internal/record/run"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
 
@@ -67,6 +68,8 @@ type driverEnd struct {
 	class string   // of local/images/spark/java/failures, instead of steps
 	spec  func(*v1beta2.SparkApplication)
 	line  string // of the driver's log; the driver runs at least until it has written the line
+	// executors is the number of executors.
+	executors int
 	// end ends the driver after it has written the line. If end is nil, the driver ends by itself.
 	end func(t *testing.T, p *logPlace, app *v1beta2.SparkApplication, driver *corev1.Pod)
 
@@ -84,8 +87,9 @@ func driverEnds() []driverEnd {
 	kept, everywhere := []string{inMaps, inStore}, []string{inMaps, inStore, streamed}
 
 	return []driverEnd{
-		{name: "success", places: everywhere, steps: []string{"session"}, line: "SparkContext: Running Spark version",
-			state: completed, reason: "Succeeded"},
+		{name: "success", places: everywhere, sample: inStore, steps: []string{"session"}, line: "SparkContext: Running Spark version",
+			executors: 1,
+			state:     completed, reason: "Succeeded"},
 		{name: "exit code", places: kept, sample: inMaps, steps: []string{"fail"}, line: "failing as it was told",
 			state: failed, reason: "Error"},
 		{name: "exception", places: kept, class: "Throws", line: "thrown on purpose", state: failed, reason: "Error"},
@@ -197,6 +201,7 @@ func (p *logPlace) app(t *testing.T, e driverEnd) *v1beta2.SparkApplication {
 func (p *logPlace) keeps(t *testing.T, e driverEnd) {
 	app := p.app(t, e)
 	p.create(t, app)
+	facts := p.watchPods(t, app)
 
 	if e.end != nil {
 		driver := p.untilLogged(t, app, "driver", e.line)
@@ -210,6 +215,8 @@ func (p *logPlace) keeps(t *testing.T, e driverEnd) {
 	p.await(t, app, patience, string(e.state), func(a *v1beta2.SparkApplication) bool {
 		return slices.Contains(states(completed, failed, v1beta2.ApplicationStateSuspended), a.Status.AppState.State)
 	})
+
+	atEnd := app.DeepCopy()
 
 	if state := app.Status.AppState.State; state != e.state {
 		t.Fatalf("ended as %s, want %s\n%s", state, e.state, p.describe(t, app))
@@ -239,7 +246,13 @@ func (p *logPlace) keeps(t *testing.T, e driverEnd) {
 		p.readsAttempts(t, app, last)
 	}
 
+	recorded := p.url != "" && !e.races && app.Status.Operator.Attempt == 1 && e.state != v1beta2.ApplicationStateSuspended
+
 	p.remove(t, app)
+
+	if recorded {
+		p.outlivesAsRecord(t, atEnd, app, facts, e.executors)
+	}
 }
 
 // readsAttempts checks that `sparkctl log` prints the logs of the last attempt and of the attempt before. The pods are
@@ -421,6 +434,10 @@ func (p *logPlace) outlivesApplication(t *testing.T) {
 
 	if text := p.text(t, app, 1, store.DriverFile); !strings.Contains(text, "step sleep") {
 		t.Errorf("the log is:\n%s", text)
+	}
+
+	if r := p.record(t, app.Name); r.Outcome != run.Deleted || r.UID != app.UID || r.Attempts != 1 || r.Usage.CPUMillicoreSeconds == 0 || !strings.Contains(r.Links.Logs, string(app.UID)) {
+		t.Errorf("the record is %+v", r)
 	}
 }
 
