@@ -53,6 +53,7 @@ func TestOperator(t *testing.T) {
 	if *wholeLife {
 		t.Run("upgrades", suite.upgrades)
 		t.Run("History Server", suite.historyServer)
+		t.Run("History Server on S3", suite.historyOnS3)
 	}
 
 	t.Run("kept logs", suite.keptLogs)
