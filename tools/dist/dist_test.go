@@ -182,9 +182,9 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestImages builds the images, the chart and the manifests. The bill of materials of each image must list the program,
-// a module that the program contains, and every other file of the image. The package of the chart must have the version
-// of the release, and the digests of the images that the layouts contain for all architectures.
+// TestImages builds the images, the operator's program, the chart and the manifests. The bill of materials of each image
+// must list the program, a module that the program contains, and every other file of the image. The package of the chart
+// must have the version of the release, and the digests of the images that the layouts contain for all architectures.
 func TestImages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the images")
@@ -209,10 +209,14 @@ func TestImages(t *testing.T) {
 		}
 	}
 
+	for _, arch := range archs {
+		checkOperator(t, out, arch)
+	}
+
 	sums := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 
 	sums.Dir = out
-	if n := strings.Count(output(t, sums), ": OK\n"); n != 2*len(images)*len(archs)+4 {
+	if n := strings.Count(output(t, sums), ": OK\n"); n != 2*(len(images)+1)*len(archs)+4 {
 		t.Errorf("SHA256SUMS lists %d files", n)
 	}
 
@@ -267,6 +271,24 @@ func checkImage(t *testing.T, out string, i image, arch string) {
 
 	if !slices.Contains(names, "/usr/bin/"+i.program) || !slices.Contains(names, "sigs.k8s.io/controller-runtime") || !slices.Contains(names, "std") {
 		t.Errorf("the bill of materials of %s lacks the program or modules: %v", i.tar(arch), names)
+	}
+}
+
+// checkOperator checks that the archive of the operator's program contains the program of the image, and that its bill
+// of materials lists the modules.
+func checkOperator(t *testing.T, out, arch string) {
+	t.Helper()
+
+	name := "spark-operator_linux_" + arch
+	files, err := imageFiles(filepath.Join(out, images[0].tar(arch)))
+	program := output(t, exec.Command("tar", "-xOf", filepath.Join(out, name+".tar.gz"), "spark-operator"))
+
+	if err != nil || !slices.ContainsFunc(files, func(f imageFile) bool { return f.name == "usr/bin/spark-operator" && string(f.content) == program }) {
+		t.Errorf("the program of %s is not that of the image: %v", name, err)
+	}
+
+	if names := componentNames(t, filepath.Join(out, name+sbomSuffix)); !slices.Contains(names, "sigs.k8s.io/controller-runtime") || !slices.Contains(names, "std") {
+		t.Errorf("the bill of materials of %s lacks modules: %v", name, names)
 	}
 }
 

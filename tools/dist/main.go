@@ -1,13 +1,14 @@
 // Command dist builds sparkctl for every platform, the images of the operator and of sparkctl, which serves the web
-// console, the package of the chart and manifests for kubectl. It writes the archives, a bill of materials of each
-// binary and of each image, their checksums and the manifest for krew into a directory:
+// console, the operator's program, the package of the chart and manifests for kubectl. It writes the archives, a bill of
+// materials of each binary and of each image, their checksums, the release notes and the manifest for krew into a
+// directory. There it replaces the files of an earlier build, and nothing else:
 //
 //	dist [-check] [-out DIR] [PLATFORM...]
 //
-// A platform has the form linux/amd64; "image" stands for the images, the chart, whose package has the digests of the
-// images, and the manifests, and "image/amd64" for these with images of one architecture. If no platform is named, dist
-// builds everything. With -check, dist builds everything a second time from a copy of the sources in another directory,
-// and compares the checksums.
+// A platform has the form linux/amd64; "image" stands for the images, the operator's program, the chart, whose package
+// has the digests of the images, and the manifests, and "image/amd64" for these with images of one architecture. If no
+// platform is named, dist builds everything. With -check, dist builds everything a second time from a copy of the
+// sources in another directory, and compares the checksums.
 //
 // These environment variables override the values that dist reads from Git: VERSION is the version of the release,
 // REVISION is its commit, and SOURCE_DATE_EPOCH is the modification time of the files in the archives. DOWNLOADS is the
@@ -177,38 +178,71 @@ func choose(names []string) (chosen []platform, archs []string, err error) {
 }
 
 // write builds the platforms, and the images for the architectures, from the sources in root. It writes everything into
-// the directory out, and returns the checksums.
+// the directory out, in place of an earlier build, and returns the checksums. A build that fails leaves the earlier one.
 func (r *release) write(ctx context.Context, root, out string, chosen []platform, archs []string) (string, error) {
+	// The build takes minutes, so what stands in its way is reported before.
+	if _, err := earlier(out); err != nil {
+		return "", err
+	}
+
 	stage, err := os.MkdirTemp("", "sparkctl")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(stage)
 
-	binaries, boms := map[platform]string{}, map[string][]byte{}
+	binaries, boms, err := r.sparkctls(ctx, root, stage, chosen)
+	if err != nil {
+		return "", err
+	}
+
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", err
+	}
+
+	// The files move into place at the end, which is possible only on the file system of the directory.
+	unfinished, err := os.MkdirTemp(out, ".unfinished-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(unfinished)
+
+	written, err := r.notes(ctx, root, unfinished)
+	if err != nil {
+		return "", err
+	}
+
+	if len(archs) > 0 {
+		more, err := r.imagesAndChart(ctx, root, unfinished, archs, boms)
+		if err != nil {
+			return "", err
+		}
+
+		written = append(written, more...)
+	}
+
+	sums, err := r.pack(binaries, boms, written, filepath.Join(root, "LICENSE"), unfinished)
+	if err != nil {
+		return "", err
+	}
+	return sums, publish(unfinished, out)
+}
+
+// sparkctls builds sparkctl for platforms into a directory, and returns the files and their bills of materials.
+func (r *release) sparkctls(ctx context.Context, root, directory string, chosen []platform) (binaries map[platform]string, boms map[string][]byte, err error) {
+	binaries, boms = map[platform]string{}, map[string][]byte{}
 	for _, p := range chosen {
-		binary := filepath.Join(stage, p.os+"-"+p.arch)
+		binary := filepath.Join(directory, p.os+"-"+p.arch)
 		if err := r.build(ctx, root, p, binary); err != nil {
-			return "", fmt.Errorf("%s: %w", p, err)
+			return nil, nil, fmt.Errorf("%s: %w", p, err)
 		}
 
 		binaries[p] = binary
 		if boms[p.bom()], err = r.binarySBOM("sparkctl", binary); err != nil {
-			return "", err
+			return nil, nil, err
 		}
 	}
-
-	if err := prepare(out); err != nil {
-		return "", err
-	}
-
-	var written []string
-	if len(archs) > 0 {
-		if written, err = r.imagesAndChart(ctx, root, out, archs, boms); err != nil {
-			return "", err
-		}
-	}
-	return r.pack(binaries, boms, written, filepath.Join(root, "LICENSE"), out)
+	return binaries, boms, nil
 }
 
 // copySources copies the files that Git tracks to another directory.

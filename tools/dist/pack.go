@@ -52,7 +52,7 @@ func (f packed) read() ([]byte, error) {
 
 // pack packs the binaries into archives. It writes the archives, the bills of materials by their names, the checksums
 // of both and of the files that were written before (SHA256SUMS), and the manifest for krew (spark.yaml) into the
-// directory out, and overwrites earlier files. It returns the checksums.
+// directory out. It returns the checksums.
 func (r *release) pack(binaries map[platform]string, boms map[string][]byte, written []string, license, out string) (string, error) {
 	var sums, manifest strings.Builder
 	manifest.WriteString(r.manifest())
@@ -90,28 +90,10 @@ func (r *release) pack(binaries map[platform]string, boms map[string][]byte, wri
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), name)
 	}
 
-	if err := os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(out, sumsFile), []byte(sums.String()), 0o644); err != nil {
 		return "", err
 	}
-	return sums.String(), os.WriteFile(filepath.Join(out, "spark.yaml"), []byte(manifest.String()), 0o644)
-}
-
-// prepare makes the directory out, and removes what an earlier release left there.
-func prepare(out string) error {
-	patterns := []string{"sparkctl_*", "spark-operator_linux_*", "spark-operator-*.tgz", imagesDirectory, "*" + sbomSuffix, definitionsFile, installFile, exampleFile}
-	for _, pattern := range patterns {
-		old, err := filepath.Glob(filepath.Join(out, pattern))
-		if err != nil {
-			return err
-		}
-
-		for _, path := range old {
-			if err := os.RemoveAll(path); err != nil {
-				return err
-			}
-		}
-	}
-	return os.MkdirAll(out, 0o755)
+	return sums.String(), os.WriteFile(filepath.Join(out, krewFile), []byte(manifest.String()), 0o644)
 }
 
 // writeArchive writes an archive, and returns its checksum.
