@@ -34,7 +34,7 @@ func (s *subject) spec() (model.Spec, error) {
 	launched, err := s.operator.Launch(s.object)
 	if err != nil { // the manifest is shown nevertheless
 		out.Missing = bounds.Line("The objects of the operator are missing: " + err.Error())
-		return out, nil
+		return out, nil //nolint:nilerr // the page says why
 	}
 
 	source := s.object
@@ -44,7 +44,7 @@ func (s *subject) spec() (model.Spec, error) {
 
 		if launched, err = s.operator.Launch(source); err != nil {
 			out.Missing = bounds.Line("The objects of the next run are missing: " + err.Error())
-			return out, nil
+			return out, nil //nolint:nilerr // the page says why
 		}
 	}
 
