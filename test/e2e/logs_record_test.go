@@ -99,6 +99,7 @@ func (f *podFacts) checkUsage(t *testing.T, used statusv1.UsageSums, stored time
 		sum, second := requested(pod, stored)
 		want.CPUMillicoreSeconds, want.MemoryMiBSeconds = want.CPUMillicoreSeconds+sum.CPUMillicoreSeconds, want.MemoryMiBSeconds+sum.MemoryMiBSeconds
 		tolerance.CPUMillicoreSeconds, tolerance.MemoryMiBSeconds = tolerance.CPUMillicoreSeconds+second.CPUMillicoreSeconds, tolerance.MemoryMiBSeconds+second.MemoryMiBSeconds
+
 		facts = append(facts, fmt.Sprintf("%s %+v", pod.Name, sum))
 	}
 
