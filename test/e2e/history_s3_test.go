@@ -117,7 +117,8 @@ func (w *suite) jarsVolume(t *testing.T, jars string) {
 		}})
 }
 
-// upgradeHistory upgrades the release so that it runs a History Server with the given values, and waits until it serves.
+// upgradeHistory upgrades the release so that it runs a History Server with the given values, and waits until the
+// server answers.
 func (w *suite) upgradeHistory(t *testing.T, values map[string]any) {
 	t.Helper()
 

@@ -14,8 +14,8 @@ import (
 )
 
 // Deletions returns a predicate that drops no events, but notes deleted objects before their keys reach the queue. A
-// pass later sweeps the orphans of a noted object. It also counts the last usage of the object, and records its run. The
-// predicate does not note an object in these cases:
+// pass later sweeps the orphans of a noted object. It also counts the last usage of the object, and records its run.
+// The predicate does not note an object in these cases:
 //
 //   - The operator does not select the object, or the object's kind has runs.
 //   - The informer missed the deletion event. The user may have orphaned the dependents on purpose.

@@ -97,10 +97,13 @@ type Operator struct {
 	// Sentinels are shared by all kinds.
 	Sentinels *sentinel.Set
 
-	allowed explain.Allowance                                                    // limits the queries of all kinds together
-	price   func(context.Context, lifecycle.PodUse, time.Time) int64             // nil without prices
-	records *keep.Recorder                                                       // of finished runs; nil if nothing is recorded
-	samples func(client.Object, int32) (driver, executors statusv1.UsageSamples) // nil without samples
+	// price returns the price of a pod; nil without prices.
+	price func(context.Context, lifecycle.PodUse, time.Time) int64
+	// samples returns the samples of an attempt; nil without samples.
+	samples func(client.Object, int32) (driver, executors statusv1.UsageSamples)
+
+	allowed explain.Allowance // limits the queries of all kinds together
+	records *keep.Recorder    // of finished runs; nil if nothing is recorded
 	pods    *handlers.Listener
 	others  []*handlers.Listener // of dependents.Kinds
 	lock    *lock                // nil without leader election
