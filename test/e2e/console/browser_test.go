@@ -131,9 +131,16 @@ func (b *browser) tab(t *testing.T, l look, limit time.Duration, options ...chro
 		}
 	})
 
+	w.looksAs(t, l)
+	return w
+}
+
+// looksAs gives the window another size and colour scheme.
+func (w *tab) looksAs(t *testing.T, l look) {
+	t.Helper()
+
 	media := emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}})
 	w.run(t, chromedp.EmulateViewport(l.width, l.height), media)
-	return w
 }
 
 func (w *tab) add(problem string) {

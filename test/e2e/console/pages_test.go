@@ -63,10 +63,7 @@ func (s *samples) looks(t *testing.T) {
 				w.visit(t, s.address+page.Path)
 				w.accessible(t)
 
-				if width := value[int64](t, w, "document.scrollingElement.scrollWidth"); width > l.width {
-					wide := value[string](t, w, `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, .tabs, .copy, pre")).slice(0, 4).map(e => e.outerHTML.slice(0, 120)).join("\n")`)
-					t.Errorf("the page is %d pixels wide, the window %d; wider are:\n%s", width, l.width, wide)
-				}
+				w.fits(t, l)
 
 				for _, problem := range w.seen() {
 					t.Error(problem)
@@ -77,6 +74,16 @@ func (s *samples) looks(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// fits checks that nothing is wider than the window.
+func (w *tab) fits(t *testing.T, l look) {
+	t.Helper()
+
+	if width := value[int64](t, w, "document.scrollingElement.scrollWidth"); width > l.width {
+		wide := value[string](t, w, `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, .tabs, .copy, pre")).slice(0, 4).map(e => e.outerHTML.slice(0, 120)).join("\n")`)
+		t.Errorf("%s is %d pixels wide, the window %d; wider are:\n%s", value[string](t, w, "location.href"), width, l.width, wide)
 	}
 }
 

@@ -62,6 +62,7 @@ func TestOnSpark(t *testing.T) {
 	t.Run("running application", w.runs)
 	t.Run("form", w.forms)
 	t.Run("hostile failure", w.failure)
+	t.Run("other kinds", w.kinds)
 	t.Run("scale", w.scales)
 	t.Run("namespace disappears", w.vanishes)
 	t.Run("token expires", w.expires)
