@@ -182,9 +182,10 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestImages builds the images, the operator's program, the chart and the manifests. The bill of materials of each image
-// must list the program, a module that the program contains, and every other file of the image. The package of the chart
-// must have the version of the release, and the digests of the images that the layouts contain for all architectures.
+// TestImages builds the images, the operator's program, the chart and the manifests. The bill of materials of each
+// image must list the program, a module that the program contains, and every other file of the image. The package of
+// the chart must have the version of the release, and the digests of the images that the layouts contain for all
+// architectures.
 func TestImages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the images")

@@ -1,6 +1,6 @@
 // Command dist builds sparkctl for every platform, the images of the operator and of sparkctl, which serves the web
-// console, the operator's program, the package of the chart and manifests for kubectl. It writes the archives, a bill of
-// materials of each binary and of each image, their checksums, the release notes and the manifest for krew into a
+// console, the operator's program, the package of the chart and manifests for kubectl. It writes the archives, a bill
+// of materials of each binary and of each image, their checksums, the release notes and the manifest for krew into a
 // directory. There it replaces the files of an earlier build, and nothing else:
 //
 //	dist [-check] [-out DIR] [PLATFORM...]
@@ -178,7 +178,8 @@ func choose(names []string) (chosen []platform, archs []string, err error) {
 }
 
 // write builds the platforms, and the images for the architectures, from the sources in root. It writes everything into
-// the directory out, in place of an earlier build, and returns the checksums. A build that fails leaves the earlier one.
+// the directory out, in place of an earlier build, and returns the checksums. A build that fails leaves the earlier
+// one.
 func (r *release) write(ctx context.Context, root, out string, chosen []platform, archs []string) (string, error) {
 	// The build takes minutes, so what stands in its way is reported before.
 	if _, err := earlier(out); err != nil {
