@@ -62,6 +62,7 @@ func TestOperator(t *testing.T) {
 	if *wholeLife {
 		t.Run("rights", suite.rights)
 		t.Run("one API group only", suite.oneAPIAlone)
+		t.Run("pages that install", suite.followInstalls)
 	}
 }
 
