@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	kyaml "sigs.k8s.io/yaml"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
@@ -35,9 +38,10 @@ scrape_configs:
   - {job_name: pods}
 `
 
-// dashboards scrapes the operator and a running application with Prometheus' own scraper and database, and queries all
-// panels of both dashboards. Each panel of an application must have data. The queries of the operator's panels must
-// succeed, and most must have data. The others show what does not happen in every test run, such as lost Events.
+// dashboards scrapes the operator and a running application with Prometheus' own scraper and database, evaluates the
+// alerts, and queries all panels of both dashboards. Each panel of an application must have data. The queries of the
+// operator's panels must succeed, and most must have data. The others show what does not happen in every test run, such
+// as lost Events.
 func (w *suite) dashboards(t *testing.T) {
 	app := w.example(t, "spark-pi-metrics.yaml", func(a *v1beta2.SparkApplication) { a.Name = "scraped" })
 	w.create(t, app)
@@ -61,6 +65,8 @@ func (w *suite) dashboards(t *testing.T) {
 		return "no data in " + strings.Join(empty, ", "), len(empty) == 0
 	})
 
+	w.alerts(t, served)
+
 	ofOperator := panelsOf(t, config.Data["spark-operator.json"],
 		"$namespace", ".*", "$kind", ".*", "$__rate_interval", "30s")
 	empty := served.empty(t, ofOperator)
@@ -71,6 +77,90 @@ func (w *suite) dashboards(t *testing.T) {
 	}
 
 	w.remove(t, app)
+}
+
+// alert is an alert of the chart.
+type alert struct{ Alert, Expr string }
+
+// chartAlerts returns the alerts of the chart as Helm renders them for the release.
+func (w *suite) chartAlerts(t *testing.T) []alert {
+	t.Helper()
+
+	render := exec.CommandContext(t.Context(), filepath.Join(w.Dir, "helm"), "template", cluster.Release, root+"/charts/spark-operator",
+		"--namespace", cluster.Namespace, "--show-only", "templates/prometheusrule.yaml", "--set", "prometheus.rules.create=true",
+		"--api-versions", "monitoring.coreos.com/v1/PrometheusRule")
+
+	text, err := render.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", render.Args, err)
+	}
+
+	var rule struct {
+		Spec struct{ Groups []struct{ Rules []alert } }
+	}
+	if err := kyaml.Unmarshal(text, &rule); err != nil || len(rule.Spec.Groups) != 1 {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return rule.Spec.Groups[0].Rules
+}
+
+// alerts evaluates each alert of the chart against what was scraped. A schedule that cannot run makes the condition of
+// one of them true: it fires when its time is over. The operator leads, so the alert about a missing leader would show a
+// missing series. In test/e2e/chart all alerts fire, with samples of the test.
+func (w *suite) alerts(t *testing.T, served metricsStore) {
+	t.Helper()
+
+	schedule := w.schedule(t, "alerting", "every now and then", nil)
+	if err := w.unreviewedClient(t).Create(t.Context(), schedule); err != nil {
+		t.Fatal(err)
+	}
+
+	all := w.chartAlerts(t)
+	eventually(t, 2*time.Minute, "the alert about a schedule that cannot run", func() (string, bool) {
+		var active []string
+		for _, a := range all {
+			if len(served.query(t, a.Alert, a.Expr)) > 0 {
+				active = append(active, a.Alert)
+			}
+		}
+		return fmt.Sprintf("of %d alerts, the conditions of these are true: %v", len(all), active),
+			slices.Contains(active, "SparkOperatorSchedulesInvalid") && !slices.Contains(active, "SparkOperatorNoLeader")
+	})
+
+	served.absent(t, all)
+	w.remove(t, schedule)
+}
+
+// absent logs the metrics of alerts without a series, which are counters of what has not happened yet. Most must have
+// one, or the alerts would be about metrics that nobody serves.
+func (s metricsStore) absent(t *testing.T, all []alert) {
+	t.Helper()
+
+	var present, absent []string
+	for _, a := range all {
+		expression, err := parser.NewParser(parser.Options{}).ParseExpr(a.Expr)
+		if err != nil {
+			t.Fatalf("%s: %v", a.Alert, err)
+		}
+
+		parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
+			n, ok := node.(*parser.VectorSelector)
+			switch {
+			case !ok || slices.Contains(append(present, absent...), n.Name):
+			case len(s.query(t, a.Alert, n.Name)) > 0:
+				present = append(present, n.Name)
+			default:
+				absent = append(absent, n.Name)
+			}
+			return nil
+		})
+	}
+
+	t.Logf("%d metrics of the alerts have series; these have none: %s", len(present), strings.Join(absent, ", "))
+
+	if len(present) < len(absent) {
+		t.Error("most must have series")
+	}
 }
 
 // operatorPod returns the pod of the controller.
@@ -207,25 +297,28 @@ func (s metricsStore) empty(t *testing.T, panels []panel) (titles []string) {
 
 	for _, p := range panels {
 		for _, target := range p.Targets {
-			query, err := s.engine.NewInstantQuery(t.Context(), s.db, promql.NewPrometheusQueryOpts(false, 0), target.Expr, time.Now())
-			if err != nil {
-				t.Fatalf("panel %q: %v", p.Title, err)
-			}
-
-			result := query.Exec(t.Context())
-
-			vector, err := result.Vector()
-
-			query.Close()
-
-			if err != nil {
-				t.Fatalf("panel %q: %s: %v", p.Title, target.Expr, err)
-			}
-
+			vector := s.query(t, "panel "+p.Title, target.Expr)
 			if len(vector) == 0 && !slices.Contains(titles, p.Title) {
 				titles = append(titles, p.Title)
 			}
 		}
 	}
 	return titles
+}
+
+// query returns the present result of an expression of a panel or an alert.
+func (s metricsStore) query(t *testing.T, title, expression string) promql.Vector {
+	t.Helper()
+
+	query, err := s.engine.NewInstantQuery(t.Context(), s.db, promql.NewPrometheusQueryOpts(false, 0), expression, time.Now())
+	if err != nil {
+		t.Fatalf("%s: %v", title, err)
+	}
+	defer query.Close()
+
+	vector, err := query.Exec(t.Context()).Vector()
+	if err != nil {
+		t.Fatalf("%s: %s: %v", title, expression, err)
+	}
+	return slices.Clone(vector)
 }
