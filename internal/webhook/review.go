@@ -99,6 +99,7 @@ func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (response 
 	}
 
 	var before, after *metav1.PartialObjectMetadata
+
 	starts, relabels := true, false
 	if req.Operation == admissionv1.Update {
 		before, after = metadataOf(req.OldObject.Raw), metadataOf(req.Object.Raw)
