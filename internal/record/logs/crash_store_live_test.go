@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -63,9 +64,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // closes the connection, as the end of a process does
 	}
 
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
 
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
@@ -81,6 +80,7 @@ func half(content []byte) io.Reader {
 // forward sends a request to the S3 server. The signature of the request needs its original headers.
 func (f *front) forward(w http.ResponseWriter, r *http.Request, content io.Reader) error {
 	next := r.Clone(context.Background()) // the request of a crashed operator that arrived is carried out
+
 	next.URL.Scheme, next.URL.Host, next.RequestURI, next.Body = "http", f.server, "", io.NopCloser(content)
 	if next.ContentLength == 0 {
 		next.Body = http.NoBody
@@ -92,9 +92,7 @@ func (f *front) forward(w http.ResponseWriter, r *http.Request, content io.Reade
 	}
 	defer func() { _ = answer.Body.Close() }()
 
-	for name, values := range answer.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header)
 
 	w.WriteHeader(answer.StatusCode)
 	_, err = io.Copy(w, answer.Body)
@@ -187,6 +185,7 @@ func (k *keeping) staysWhole(app *v1beta2.SparkApplication, want map[int]string)
 
 				checks++
 			}
+
 			time.Sleep(10 * time.Millisecond) // between two observations
 		}
 	}()

@@ -55,6 +55,7 @@ func Azure(t *testing.T, name string) (address string) {
 	const account, key = "tester", "c2VjcmV0LW9mLXRoZS10ZXN0ZXI="
 	cmd := exec.Command(installAzurite(t), "--blobHost", "127.0.0.1", "--blobPort", port, "--inMemoryPersistence",
 		"--skipApiVersionCheck", "--disableTelemetry")
+
 	cmd.Env = append(os.Environ(), "AZURITE_ACCOUNTS="+account+":"+key)
 	Start(t, address, cmd)
 
