@@ -113,6 +113,7 @@ func bestOf(refusals []refusal, fault *field.Error) (best []int) {
 		if r.known > known {
 			best, known = nil, r.known
 		}
+
 		best = append(best, i)
 	}
 	return best
