@@ -110,11 +110,13 @@ func (r *rig) create(p *program, clients []dynamic.Interface, n int) (all create
 	used, server, began := p.usage().cpu, r.components()["kube-apiserver"], time.Now()
 
 	var group sync.WaitGroup
+
 	errs := make([]error, len(clients))
 	for c, client := range clients {
 		group.Go(func() {
 			for i := range next {
 				began := time.Now()
+
 				if _, err := client.Resource(applications).Namespace(name).Create(r.ctx, objects[i].Object, metav1.CreateOptions{}); err != nil {
 					errs[c] = err
 				}
@@ -135,6 +137,7 @@ func (r *rig) create(p *program, clients []dynamic.Interface, n int) (all create
 	all.span, all.server = time.Since(began), r.components()["kube-apiserver"]-server
 	r.waitQuiet(p, time.Second)
 	all.cpu = p.usage().cpu - used
+
 	r.deleteApplications(name)
 	return all
 }
@@ -161,6 +164,7 @@ func (r *rig) holdLease() {
 func (r *rig) serveReviews() *admissionv1.ValidatingWebhookConfiguration {
 	address, dir := freePorts(1)[0], filepath.Join(r.dir, "webhook")
 	check(os.MkdirAll(dir, 0o700))
+
 	chain, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	check(err, os.WriteFile(filepath.Join(dir, "tls.crt"), chain, 0o600), os.WriteFile(filepath.Join(dir, "tls.key"), key, 0o600))
 	r.settings = fmt.Sprintf("webhook: {bindAddress: %q, certDir: %q}\n", address, dir)
