@@ -36,6 +36,7 @@ func TestBadPlatformSettingsAreRejected(t *testing.T) {
 	}
 
 	named := regexp.MustCompile(`^(at '/(defaults|policy/rules|logs)/\d[^']*'|(defaults|policy\.rules|logs)\[\d\]\.\S+).* .`)
+
 	got, wanted := map[string]string{}, map[string]string{}
 	for section, settings := range sections {
 		for _, s := range settings {
