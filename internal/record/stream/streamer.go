@@ -208,9 +208,14 @@ func (s *Streamer) next() (l *Log, stop bool) {
 		return nil, false
 	}
 
-	if !s.slots.Take(l.slots()...) {
-		s.held = append(s.held, l)
+	s.held = append(s.held, l)
+	if s.slots.Full(l.slots()[0]) {
 		return nil, false
+	}
+
+	// A slot may have become free since held was searched. The log that has waited longest gets it.
+	if l = s.nextHeld(); l != nil {
+		s.freed.Store(true)
 	}
 	return l, false
 }
