@@ -380,8 +380,15 @@ func TestForcedDeletion(t *testing.T) {
 	app := k.Application("pi")
 	driver := k.running(app, 1, "lost\n")
 	k.WaitState(app.Name, v1beta2.ApplicationStateRunning)
-	k.node.Serve(driver.Name, http.NotFound)
+
+	// The operator may ask for the log before the deletion. The node answers afterwards.
+	gone := make(chan struct{})
+	k.node.Serve(driver.Name, func(w http.ResponseWriter, r *http.Request) {
+		<-gone
+		http.NotFound(w, r)
+	})
 	k.Stopped(driver)
+	close(gone)
 
 	app = k.waitStatus("pi", 1, "PodGone")
 	k.WaitEvent(app, "LogsNotKept", "the log of the driver of attempt 1 (pod pi-driver) was not kept: the pod was deleted")
