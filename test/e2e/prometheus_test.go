@@ -105,8 +105,8 @@ func (w *suite) chartAlerts(t *testing.T) []alert {
 }
 
 // alerts evaluates each alert of the chart against what was scraped. A schedule that cannot run makes the condition of
-// one of them true: it fires when its time is over. The operator leads, so the alert about a missing leader would show a
-// missing series. In test/e2e/chart all alerts fire, with samples of the test.
+// one of them true: it fires when its time is over. The operator leads, so the alert about a missing leader would show
+// a missing series. In test/e2e/chart all alerts fire, with samples of the test.
 func (w *suite) alerts(t *testing.T, served metricsStore) {
 	t.Helper()
 
