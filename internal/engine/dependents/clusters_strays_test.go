@@ -222,7 +222,7 @@ func orphan(ctx context.Context, w *world.World, set *appsv1.StatefulSet) error 
 	if err := w.API.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
 		return err
 	}
-	return wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := w.API.Get(ctx, client.ObjectKeyFromObject(set), set)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
