@@ -193,7 +193,6 @@ const wake types.UID = ""
 func (s *Streamer) next() (l *Log, stop bool) {
 	if s.freed.Swap(false) {
 		if l := s.nextHeld(); l != nil {
-			s.freed.Store(true) // there may be slots for another one
 			return l, false
 		}
 	}
@@ -214,10 +213,7 @@ func (s *Streamer) next() (l *Log, stop bool) {
 	}
 
 	// A slot may have become free since held was searched. The log that has waited longest gets it.
-	if l = s.nextHeld(); l != nil {
-		s.freed.Store(true)
-	}
-	return l, false
+	return s.nextHeld(), false
 }
 
 // nextHeld returns the first log that waits for slots and gets them; nil if there is none.
@@ -238,6 +234,7 @@ func (s *Streamer) nextHeld() *Log {
 			i--
 		case s.slots.Take(slots...):
 			s.held = slices.Delete(s.held, i, i+1)
+			s.freed.Store(true) // there may be slots for another one
 			return l
 		case s.slots.Full(slots[0]):
 			full[l.Store] = true
