@@ -392,6 +392,21 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// driverStarts stores in the status of the application pi that its driver was created and has started.
+func driverStarts(t *testing.T, w *scene.World) {
+	t.Helper()
+
+	began := metav1.NewTime(time.Date(2026, 1, 2, 12, 0, 1, 0, time.UTC))
+	run := w.Get("pi")
+	before := run.DeepCopy()
+	run.Status.Operator = started(12)
+	run.Status.Operator.Start = &statusv1.OperatorStart{Attempt: 1, DriverCreated: &began, DriverStarted: &began}
+
+	if err := w.API.Status().Patch(t.Context(), run, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestStart reads the parts of a start from the log of the driver while it runs and after its end, and from Spark's
 // REST API if the log does not show them.
 func TestStart(t *testing.T) {
@@ -409,15 +424,7 @@ func TestStart(t *testing.T) {
 	created := w.Application("pi", scene.WithDriver)
 	pod := driver(t, w, created, identity.RoleDriver, node.Name, rest)
 
-	began := metav1.NewTime(time.Date(2026, 1, 2, 12, 0, 1, 0, time.UTC))
-	run := w.Get("pi")
-	before := run.DeepCopy()
-	run.Status.Operator = started(12)
-	run.Status.Operator.Start = &statusv1.OperatorStart{Attempt: 1, DriverCreated: &began, DriverStarted: &began}
-
-	if err := w.API.Status().Patch(t.Context(), run, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	driverStarts(t, w)
 
 	all, less := account(w, "ann", "pods", "pods/log", "pods/proxy"), account(w, "less", "pods")
 	expect := func(what, token, want string) {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -65,7 +64,7 @@ func (g *gate) open(t *testing.T) *rest.Config {
 	return &rest.Config{Host: server.URL}
 }
 
-// passed returns the number of requests since its last call whose line has a text, and how many of these ask for the
+// passed returns the number of requests since its last call whose line has a text, and the number that ask for the
 // metadata only.
 func (g *gate) passed(text string) (all, metadata int) {
 	g.mu.Lock()
@@ -107,15 +106,7 @@ func TestStartsAreReadOnce(t *testing.T) {
 	pod := driver(t, w, w.Application("pi", scene.WithDriver), identity.RoleDriver, node.Name, http.NotFoundHandler())
 	path, log := app+"/"+w.Namespace+"/pi", "/pods/"+pod.Name+"/log"
 
-	began := metav1.NewTime(time.Date(2026, 1, 2, 12, 0, 1, 0, time.UTC))
-	run := w.Get("pi")
-	before := run.DeepCopy()
-	run.Status.Operator = started(12)
-	run.Status.Operator.Start = &statusv1.OperatorStart{Attempt: 1, DriverCreated: &began, DriverStarted: &began}
-
-	if err := w.API.Status().Patch(t.Context(), run, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	driverStarts(t, w)
 
 	ann, bob, carl, less := account(w, "ann", "pods", "pods/log", "pods/proxy"), account(w, "bob"), account(w, "carl", "pods", "pods/log"), account(w, "less", "pods")
 	expect := func(what, token, want string, reads int) {
@@ -172,15 +163,7 @@ func TestStartOfAnEndedDriverIsReadOnce(t *testing.T) {
 	node := kubelet.Start(t, "ended-"+w.Namespace)
 	pod := driver(t, w, w.Application("pi", scene.WithDriver), identity.RoleDriver, node.Name, nil)
 
-	began := metav1.NewTime(time.Date(2026, 1, 2, 12, 0, 1, 0, time.UTC))
-	run := w.Get("pi")
-	before := run.DeepCopy()
-	run.Status.Operator = started(12)
-	run.Status.Operator.Start = &statusv1.OperatorStart{Attempt: 1, DriverCreated: &began, DriverStarted: &began}
-
-	if err := w.API.Status().Patch(t.Context(), run, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	driverStarts(t, w)
 
 	pod.Status.Phase = corev1.PodFailed
 	if err := w.API.Status().Update(t.Context(), pod); err != nil {
