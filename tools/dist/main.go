@@ -181,7 +181,7 @@ func choose(names []string) (chosen []platform, archs []string, err error) {
 // the directory out, in place of an earlier build, and returns the checksums. A build that fails leaves the earlier
 // one.
 func (r *release) write(ctx context.Context, root, out string, chosen []platform, archs []string) (string, error) {
-	// The build takes minutes, so what stands in its way is reported before.
+	// The build takes minutes, so files of others are reported before.
 	if _, err := earlier(out); err != nil {
 		return "", err
 	}
