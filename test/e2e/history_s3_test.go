@@ -132,10 +132,7 @@ func (w *suite) upgradeHistory(t *testing.T, values map[string]any) {
 		t.Fatal(err)
 	}
 
-	if err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
-		"--reuse-values", "--wait", "--timeout", "4m", "--values", file); err != nil {
-		t.Fatal(err)
-	}
+	w.upgrade(t, "--values", file)
 }
 
 // makeDirectory creates an empty object in the place of a directory, without which Spark refuses the bucket.

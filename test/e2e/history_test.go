@@ -58,13 +58,10 @@ func (w *suite) historyServer(t *testing.T) {
 	}
 
 	front := newHistoryFront(t)
-	if err := w.Helm(t.Context(), "upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
-		"--reuse-values", "--wait", "--timeout", "4m", "--set", "historyServer.enable=true", "--set", "historyServer.logDirectory=file:///spark-events",
+	w.upgrade(t, "--set", "historyServer.enable=true", "--set", "historyServer.logDirectory=file:///spark-events",
 		"--set", "logs[0].name=all", "--set", "historyServer.volume.persistentVolumeClaim.claimName=spark-events", "--set", "historyServer.url="+front.URL,
 		"--set", "historyServer.properties.spark\\.history\\.fs\\.update\\.interval=2s",
-		"--set", "historyServer.metrics.jmxExporterJar=/spark-events/.agent.jar"); err != nil {
-		t.Fatal(err)
-	}
+		"--set", "historyServer.metrics.jmxExporterJar=/spark-events/.agent.jar")
 
 	w.scrape(t, w.historyPod(t), w.historyPod(t).Annotations, nil, "jvm_memory_used_bytes")
 	w.scaleHistory(t, 0)

@@ -22,7 +22,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
-	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
 // The places of kept logs: ConfigMaps, an object store, and an object store with streamInterval. Each is that of a
@@ -113,8 +112,7 @@ func (w *suite) logPlaces(t *testing.T) map[string]*logPlace {
 func (w *suite) keepLogs(t *testing.T, entries []map[string]any, served []string) {
 	t.Helper()
 
-	args := []string{"upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
-		"--reuse-values", "--wait", "--timeout", "4m", "--set", "historyServer.enable=false"}
+	args := []string{"--set", "historyServer.enable=false"}
 	for value, content := range map[string]any{
 		"logs": entries, "spark.jobNamespaces": served,
 		"controller.env": []corev1.EnvVar{{Name: "AWS_ACCESS_KEY_ID", Value: storeUser}, {Name: "AWS_SECRET_ACCESS_KEY", Value: storeSecret}},
@@ -127,9 +125,7 @@ func (w *suite) keepLogs(t *testing.T, entries []map[string]any, served []string
 		args = append(args, "--set-json", value+"="+string(text))
 	}
 
-	if err := w.Helm(t.Context(), args...); err != nil {
-		t.Fatal(err)
-	}
+	w.upgrade(t, args...)
 }
 
 // reach opens the store at an address of this machine.

@@ -123,7 +123,7 @@ func (w *suite) alerts(t *testing.T, served metricsStore) {
 				active = append(active, a.Alert)
 			}
 		}
-		return fmt.Sprintf("of %d alerts, the conditions of these are true: %v", len(all), active),
+		return fmt.Sprintf("%d alerts; conditions that are true: %v", len(all), active),
 			slices.Contains(active, "SparkOperatorSchedulesInvalid") && !slices.Contains(active, "SparkOperatorNoLeader")
 	})
 

@@ -240,6 +240,18 @@ func (w *suite) dependents(t *testing.T, owner client.Object) []string {
 	return found
 }
 
+// upgrade upgrades the release with further options of Helm, and keeps its other values. It waits until all pods are
+// ready.
+func (w *suite) upgrade(t *testing.T, options ...string) {
+	t.Helper()
+
+	args := []string{"upgrade", cluster.Release, filepath.Join(root, "charts/spark-operator"), "--namespace", cluster.Namespace,
+		"--reuse-values", "--wait", "--timeout", "4m"}
+	if err := w.Helm(t.Context(), append(args, options...)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // eventually calls poll until its result done is true. After the timeout, the test fails with the last state that poll
 // returned.
 func eventually(t *testing.T, limit time.Duration, goal string, poll func() (state string, done bool)) {
