@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -99,12 +100,12 @@ func main() {
 	for i, p := range chosen {
 		fmt.Printf("\n=== %d/%d %s: %s\n", i+1, len(chosen), p.name, p.about)
 
-		start := time.Now()
+		start, before := time.Now(), readProcessors()
 		c := p.run(os.Stdout)
 		total.add(c)
 
-		took := time.Since(start).Round(100 * time.Millisecond)
-		rows = append(rows, fmt.Sprintf("%-10s %8s %5d passed %3d failed %3d skipped", p.name, took, c.passed, c.failed, c.skipped))
+		took, after := time.Since(start).Round(100*time.Millisecond), readProcessors()
+		rows = append(rows, fmt.Sprintf("%-10s %8s %5d passed %3d failed %3d skipped%s", p.name, took, c.passed, c.failed, c.skipped, after.busySince(before)))
 		fmt.Println("--- " + rows[len(rows)-1])
 	}
 
@@ -114,6 +115,44 @@ func main() {
 	if total.failed > 0 || total.passed == 0 {
 		os.Exit(1)
 	}
+}
+
+// processors is the time in ticks of the kernel that all processors of the machine have spent since its start, and the
+// part of it in which they were idle.
+type processors struct{ all, idle uint64 }
+
+// readProcessors returns zero where there is no /proc/stat.
+func readProcessors() processors {
+	data, _ := os.ReadFile("/proc/stat")
+	return parseProcessors(string(data))
+}
+
+// parseProcessors reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal, and two
+// times of guests, which user and nice include (proc_stat(5)).
+func parseProcessors(stat string) processors {
+	var p processors
+
+	line, _, _ := strings.Cut(stat, "\n")
+	for i, field := range strings.Fields(line) {
+		ticks, err := strconv.ParseUint(field, 10, 64)
+		if err != nil || i > 8 {
+			continue
+		}
+
+		p.all += ticks
+		if i == 4 || i == 5 {
+			p.idle += ticks
+		}
+	}
+	return p
+}
+
+// busySince is the end of a part's row: a part that leaves processors idle could run beside another one.
+func (p processors) busySince(before processors) string {
+	if p.all <= before.all {
+		return ""
+	}
+	return fmt.Sprintf(" %3d %% busy", 100-100*(p.idle-before.idle)/(p.all-before.all))
 }
 
 // choose returns the parts to run. These are the parts whose names are in the list selected, or all parts if that list

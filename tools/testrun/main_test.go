@@ -71,3 +71,19 @@ func TestChooseSelectsParts(t *testing.T) {
 		t.Error("an unknown part was accepted")
 	}
 }
+
+func TestBusySince(t *testing.T) {
+	before := parseProcessors("cpu  100 0 50 800 50 0 0 0 7 7\ncpu0 1 2 3 4\n")
+	if want := (processors{all: 1000, idle: 850}); before != want {
+		t.Errorf("got %+v, want %+v", before, want)
+	}
+
+	after := parseProcessors("cpu  150 0 75 820 55 0 0 0 9 9\n")
+	if got := after.busySince(before); got != "  75 % busy" {
+		t.Errorf("got %q", got)
+	}
+
+	if got := parseProcessors("").busySince(processors{}); got != "" {
+		t.Errorf("without /proc/stat: %q", got)
+	}
+}
