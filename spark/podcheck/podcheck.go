@@ -46,17 +46,17 @@ var rules = []rule{
 	{"spec.tolerations[].key", optional(IsLabelKey), labelName},
 	{"spec.tolerations[].operator", oneOf("", "Exists", "Equal", "Lt", "Gt"), "is not an operator of tolerations; write Exists or Equal"},
 	{"spec.tolerations[].effect", oneOf("", "NoSchedule", "PreferNoSchedule", "NoExecute"), "is not an effect of taints; write NoSchedule, PreferNoSchedule or NoExecute"},
-	{"spec.containers[].name", passes(validation.IsDNS1123Label), dnsLabel},
+	{"spec.containers[].name", isLabel, dnsLabel},
 	{"spec.containers[].image", isImage, "is not the name of an image; write one such as registry.example.com/team/spark:4.1.4, without blanks, and in lower case before the tag"},
 	{"spec.containers[].imagePullPolicy", oneOf("", "Always", "IfNotPresent", "Never"), "is not a pull policy; write Always, IfNotPresent or Never"},
-	{"spec.containers[].env[].name", passes(validation.IsRelaxedEnvVarName), "is not a name of a variable; leave out '=' and characters that cannot be printed"},
+	{"spec.containers[].env[].name", isVariable, "is not a name of a variable; leave out '=' and characters that cannot be printed"},
 	{"spec.containers[].ports[].containerPort", isPort, portNumber},
 	{"spec.containers[].ports[].hostPort", func(text string) bool { return text == "0" || isPort(text) }, portNumber},
 	{"spec.containers[].ports[].name", optional(passes(validation.IsValidPortName)), "is not a name of a port; use at most 15 lower case letters, digits and single '-', with a letter among them"},
 	{"spec.containers[].ports[].protocol", oneOf("", "TCP", "UDP", "SCTP"), "is not a protocol; write TCP, UDP or SCTP"},
 	{"spec.containers[].resources.limits{k}", IsLabelKey, labelName},
 	{"spec.containers[].resources.requests{k}", IsLabelKey, labelName},
-	{"spec.volumes[].name", passes(validation.IsDNS1123Label), dnsLabel},
+	{"spec.volumes[].name", isLabel, dnsLabel},
 	{"spec.priorityClassName", optional(passes(validation.IsDNS1123Subdomain)), dnsName},
 	{"spec.runtimeClassName", passes(validation.IsDNS1123Subdomain), dnsName},
 	{"spec.serviceAccountName", optional(passes(validation.IsDNS1123Subdomain)), dnsName},
@@ -101,9 +101,21 @@ func isPlain(text, inner string) bool {
 	return text != "" && len(text) <= validation.LabelValueMaxLength
 }
 
+// isLabel reports whether text is a label of DNS (validation.IsDNS1123Label).
+func isLabel(text string) bool {
+	return isPlainLabel(text) || len(validation.IsDNS1123Label(text)) == 0
+}
+
+// isVariable reports whether text is a name of a variable (validation.IsRelaxedEnvVarName).
+func isVariable(text string) bool {
+	return isPlain(text, "_") || len(validation.IsRelaxedEnvVarName(text)) == 0
+}
+
+func isPlainLabel(text string) bool { return isPlain(text, "-") && text == strings.ToLower(text) }
+
 func isPlainSubdomain(text string) bool {
 	for part := range strings.SplitSeq(text, ".") {
-		if !isPlain(part, "-") || part != strings.ToLower(part) {
+		if !isPlainLabel(part) {
 			return false
 		}
 	}

@@ -110,9 +110,10 @@ func TestReferencesAreLeft(t *testing.T) {
 	}
 }
 
-// FuzzLabels compares the scans of labels with the patterns of Kubernetes.
+// FuzzLabels compares the scans of labels, and of names of containers, volumes and variables, with the patterns of
+// Kubernetes.
 func FuzzLabels(f *testing.F) {
-	for _, text := range []string{"", "a", "A_b.c-9", "-a", "a-", "a b", "example.com/c", "Example.com/c", "a..b/c", "a/b/c", "/a", "a/", "a-.b/c", "a.-b/c", "é", "a\n",
+	for _, text := range []string{"", "a", "A_b.c-9", "-a", "a-", "a b", "example.com/c", "Example.com/c", "a..b/c", "a/b/c", "/a", "a/", "a-.b/c", "a.-b/c", "é", "a\n", "_A_", "a=b", "a\tb",
 		strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 253) + "/b", strings.Repeat("a.", 126) + "a/b", strings.Repeat("a.", 127) + "/b",
 		strings.Repeat("a.", 127) + "a/b", strings.Repeat("a", 64) + ".a/b"} {
 		f.Add(text)
@@ -125,6 +126,14 @@ func FuzzLabels(f *testing.F) {
 
 		if got, want := IsLabelValue(text), len(validation.IsValidLabelValue(text)) == 0; got != want {
 			t.Errorf("%q as the value of a label: %v, want %v", text, got, want)
+		}
+
+		if got, want := isLabel(text), len(validation.IsDNS1123Label(text)) == 0; got != want {
+			t.Errorf("%q as the name of a container: %v, want %v", text, got, want)
+		}
+
+		if got, want := isVariable(text), len(validation.IsRelaxedEnvVarName(text)) == 0; got != want {
+			t.Errorf("%q as the name of a variable: %v, want %v", text, got, want)
 		}
 	})
 }
