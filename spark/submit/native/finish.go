@@ -17,7 +17,7 @@ import (
 
 // finish builds the driver's ConfigMap and adds the Spark container to the pod, as Spark's client does after the steps
 // (KubernetesClientApplication and KubernetesClientUtils). Then it applies the Request's overlay to the pod.
-func finish(d *draft.Draft, executors executor.Source) error {
+func finish(d *draft.Draft, executors *executor.Source) error {
 	data, err := d.ConfFiles()
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func finish(d *draft.Draft, executors executor.Source) error {
 
 // checkPod rejects a driver pod that the API server would reject. Otherwise the API server would reject the pod only
 // after all other objects are created.
-func checkPod(d *draft.Draft, executors executor.Source) error {
+func checkPod(d *draft.Draft, executors *executor.Source) error {
 	if err := d.CheckVolumes("Driver", d.Pod, d.Request.Driver); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func checkPod(d *draft.Draft, executors executor.Source) error {
 // checkExecutorVolumes rejects volumes and mounts for which the API server would reject every executor. The driver
 // would try again without end. Spark adds volumes to those of the template, so a whole executor is built if the
 // template's volumes depend on that. Executor reports the fault.
-func checkExecutorVolumes(d *draft.Draft, executors executor.Source) error {
+func checkExecutorVolumes(d *draft.Draft, executors *executor.Source) error {
 	if d.Executors == nil || !podtemplate.NeedsSparkVolumes(&d.Executors.Spec) {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 // callers must not change what others still read.
 type Submission struct {
 	draft     *draft.Draft
-	executors executor.Source
+	executors *executor.Source
 	finished  bool
 	// err is the error of the steps, and of the finished driver pod.
 	err error
@@ -24,7 +24,7 @@ type Submission struct {
 // New runs the driver's steps for a Request, and does not change r. If the Request cannot work, all methods of the
 // Submission return the error.
 func New(r submit.Request) *Submission {
-	d, err := steps.Run(r)
+	d, err := steps.Run(&r)
 	if err != nil {
 		return &Submission{err: err}
 	}

@@ -95,7 +95,7 @@ func Build(r submit.Request) (Objects, error) {
 		return Objects{}, err
 	}
 
-	d, err := draft.New(r)
+	d, err := draft.New(&r)
 	if err != nil {
 		return Objects{}, err
 	}

@@ -57,15 +57,17 @@ type Draft struct {
 	Warns     conf.Messages
 }
 
-// New returns the draft of a driver before the first step. It rejects requests that no step needs to see.
-func New(r submit.Request) (*Draft, error) {
-	if r.Resource == NoResource {
-		r.Resource = ""
-	}
-
+// New returns the draft of a driver before the first step. It rejects requests that no step needs to see, and does not
+// change r.
+func New(r *submit.Request) (*Draft, error) {
 	q, warning := line.Of(r.SparkVersion)
 
-	d := &Draft{Request: r, Line: q, Language: language.Of(r.Resource), Role: submit.RoleDriver, Conf: r.Conf.WithEnvironment(r.Environment).WithSystemProperties(r.SystemProperties)}
+	d := &Draft{Request: *r, Line: q, Role: submit.RoleDriver, Conf: r.Conf.WithEnvironment(r.Environment).WithSystemProperties(r.SystemProperties)}
+	if r.Resource == NoResource {
+		d.Request.Resource = ""
+	}
+
+	d.Language = language.Of(d.Request.Resource)
 	if err := d.checkRequest(); err != nil {
 		return nil, err
 	}

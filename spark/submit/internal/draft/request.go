@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/podcheck"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/language"
 	"github.com/sparkoperator/spark-operator/spark/submit/internal/line"
@@ -30,7 +31,7 @@ func (d *Draft) checkRequest() error {
 		return submit.FieldErrorf("Namespace", "%q is not a valid namespace name: %s", r.Namespace, errs[0])
 	}
 
-	if errs := validation.IsValidLabelValue(r.AppID); r.AppID == "" || len(errs) > 0 {
+	if r.AppID == "" || !podcheck.IsLabelValue(r.AppID) {
 		return submit.FieldErrorf("AppID", "%q should be a label value such as spark-0123456789abcdef0123456789abcdef", r.AppID)
 	}
 

@@ -81,7 +81,7 @@ func executorEnv(e *execution) error {
 		return err
 	}
 
-	e.Spark.Env = slices.Grow(e.Spark.Env, len(options)+2)
+	e.Spark.Env = slices.Grow(e.Spark.Env, len(options)+3) // with SPARK_LOCAL_DIRS
 	for i, option := range options {
 		e.AddEnv("SPARK_JAVA_OPT_"+strconv.Itoa(i), option)
 	}

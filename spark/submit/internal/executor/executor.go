@@ -55,15 +55,15 @@ type Source struct {
 
 // Of returns the source of a driver's executors. All steps must have run, but the driver pod must not be finished,
 // because the driver's overlay may replace variables.
-func Of(d *draft.Draft) Source {
-	s := Source{driver: *d, user: lastValue(d.Spark.Env, "SPARK_USER"), localDirs: lastValue(d.Spark.Env, "SPARK_LOCAL_DIRS")}
+func Of(d *draft.Draft) *Source {
+	s := &Source{driver: *d, user: lastValue(d.Spark.Env, "SPARK_USER"), localDirs: lastValue(d.Spark.Env, "SPARK_LOCAL_DIRS")}
 	s.driver.Warns = conf.Messages{} // the driver reports them
 	return s
 }
 
 // Pod returns the executor pod that native.Executor documents. The arguments are the executor's ID and the UID of the
 // driver pod.
-func (s Source) Pod(id int, driver types.UID) (*corev1.Pod, error) {
+func (s *Source) Pod(id int, driver types.UID) (*corev1.Pod, error) {
 	e, err := s.execution(id, driver)
 	if err != nil {
 		return nil, submit.AsError(err)
@@ -99,7 +99,7 @@ func (s Source) Pod(id int, driver types.UID) (*corev1.Pod, error) {
 
 // execution returns the draft of an executor. The draft has the configuration and the pod template that the driver
 // reads.
-func (s Source) execution(id int, driver types.UID) (*execution, error) {
+func (s *Source) execution(id int, driver types.UID) (*execution, error) {
 	d := &s.driver
 
 	files, err := d.ConfFiles()

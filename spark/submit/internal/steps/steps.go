@@ -39,7 +39,7 @@ var steps = []step{
 }
 
 // Run returns a draft of r after all steps.
-func Run(r submit.Request) (*draft.Draft, error) {
+func Run(r *submit.Request) (*draft.Draft, error) {
 	d, err := draft.New(r)
 	if err != nil {
 		return nil, err
