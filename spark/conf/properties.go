@@ -11,7 +11,14 @@ import (
 // MarshalProperties formats c as java.util.Properties.store writes it to a Writer: comment lines, then key=value lines
 // in order, with backslash escapes. Text that is not ASCII is not escaped.
 func MarshalProperties(c *Conf, comments ...string) string {
+	size := 0
+	for key, value := range c.All() {
+		size += len(key) + len(value) + len("=\n")
+	}
+
 	var b strings.Builder
+	b.Grow(size + size/4) // for the comments and escapes of most configurations
+
 	for _, comment := range comments {
 		b.WriteByte('#')
 		b.WriteString(commentLines.Replace(comment))
