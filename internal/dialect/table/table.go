@@ -100,11 +100,15 @@ type Value struct {
 }
 
 // Values yields the values of the fields that an object sets, in the order of the rows. Fields whose values have no
-// text are left out, except lists of empty texts.
-func (t *Table[T]) Values(object *T) iter.Seq[Value] {
+// text are left out, except lists of empty texts. If the argument only is not nil, it selects the rows.
+func (t *Table[T]) Values(object *T, only func(*Row) bool) iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		root := reflect.ValueOf(object)
 		for _, f := range t.fields {
+			if only != nil && !only(&f.Row) {
+				continue
+			}
+
 			if !f.family() {
 				if text, set := f.text(root); set && !yield(Value{&f.Row, "", text}) {
 					return
@@ -169,7 +173,7 @@ func (f *field) entries(root reflect.Value) map[string]string {
 
 // Configure writes the values of an object's fields into a configuration that already contains sparkConf.
 func (t *Table[T]) Configure(c *conf.Conf, object *T) {
-	for v := range t.Values(object) {
+	for v := range t.Values(object, nil) {
 		key := v.Key + v.Entry
 		switch {
 		case v.Key == "":

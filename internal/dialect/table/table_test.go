@@ -190,7 +190,7 @@ func TestTake(t *testing.T) {
 // TestOrder checks that the values come in the order of the rows, and of the roles among rows that stand together.
 func TestOrder(t *testing.T) {
 	var keys []string
-	for v := range things.Values(sampleThing()) {
+	for v := range things.Values(sampleThing(), nil) {
 		keys = append(keys, v.Key+v.Entry)
 	}
 
@@ -198,6 +198,11 @@ func TestOrder(t *testing.T) {
 		"s.executor.label.a", "s.executor.label.b"}
 	if diff := cmp.Diff(want, keys[:len(want)]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	selected := slices.Collect(things.Values(sampleThing(), func(r *Row) bool { return r.Key == "s.executor.cores" }))
+	if len(selected) != 1 || selected[0].Key != "s.executor.cores" {
+		t.Errorf("of one row come %d values", len(selected))
 	}
 
 	if rows := slices.Collect(things.Rows()); rows[0].Key != "s.driver.memory" || rows[1].Key != "s.driver.cores" ||

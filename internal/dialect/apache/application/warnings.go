@@ -29,8 +29,8 @@ func launchWarnings(l *launched) (warnings []string) {
 	p, _ := fields.ProgramOf(&app.Spec)
 
 	warnings = p.Unused(&app.Spec)
-	for v := range fields.Application.Values(app) {
-		if set, listed := app.Spec.SparkConf[v.Key]; v.Precedence == table.Yields && listed && set != v.Text {
+	for v := range fields.Application.Values(app, func(r *table.Row) bool { return r.Precedence == table.Yields }) {
+		if set, listed := app.Spec.SparkConf[v.Key]; listed && set != v.Text {
 			warnings = append(warnings, v.Path+": "+v.Text+" has no effect: "+fields.InConf(v.Key)+" is "+quoted(set))
 		}
 	}

@@ -9,14 +9,15 @@ import (
 	v1beta2 "github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/fields"
+	"github.com/sparkoperator/spark-operator/internal/dialect/table"
 )
 
 // validSizes rejects sizes of driver and executors that Spark does not accept. Without this check, the driver would
 // read the executors' sizes after its start, and the application would wait for executors that are never created. A
 // value with a reference ("${...}") is not checked, since only the driver can resolve it.
 func validSizes(app *v1beta2.SparkApplication) (wrong []*dialect.FieldError) {
-	for v := range fields.Application.Values(app) {
-		if v.Check == nil || strings.Contains(v.Text, "${") {
+	for v := range fields.Application.Values(app, func(r *table.Row) bool { return r.Check != nil }) {
+		if strings.Contains(v.Text, "${") {
 			continue
 		}
 

@@ -29,8 +29,13 @@ func OverriddenWarnings(app, merged *v1beta2.SparkApplication, c *conf.Conf) []s
 		}
 		return specification.SettingField(merged, key)
 	})
-	for v := range fields.Application.Values(app) {
-		if own, set := app.Spec.SparkConf[v.Key]; v.Precedence == table.Yields && set && own != v.Text {
+
+	both := func(r *table.Row) bool {
+		_, set := app.Spec.SparkConf[r.Key]
+		return set && r.Precedence == table.Yields
+	}
+	for v := range fields.Application.Values(app, both) {
+		if own := app.Spec.SparkConf[v.Key]; own != v.Text {
 			warnings = append(warnings, v.Path+": "+conf.Quote(v.Key, v.Text)+" has no effect: "+dialect.ConfField(v.Key)+" sets "+conf.Quote(v.Key, own)+"; remove one of them")
 		}
 	}
