@@ -7,6 +7,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
 	"github.com/sparkoperator/spark-operator/internal/dialect/rawtemplate"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator"
+	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/exposure"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/monitoring"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/naming"
 	"github.com/sparkoperator/spark-operator/internal/dialect/sparkoperator/application/overwritten"
@@ -35,7 +36,7 @@ func (a *attempt) Request(c *conf.Conf) error {
 	}
 
 	admitted, _ := overwritten.Settings(app, a.Admission, c, executor)
-	a.exposer().Configure(c, app, a.ID, a.Number)
+	exposure.Configure(c, a.exposure())
 
 	if a.Authenticate {
 		submit.Protect(c, app.Spec.SparkVersion)

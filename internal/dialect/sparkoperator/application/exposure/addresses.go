@@ -80,10 +80,7 @@ func addressNames(app *v1beta2.SparkApplication, id string) expose.Names {
 
 // Configure sets the path at which clients reach the driver's UI. The UI adds this path to its links and redirects
 // (UIUtils.uiRoot, ProxyRedirectHandler). A value that the user sets is kept.
-func (d Exposer) Configure(c *conf.Conf, app *v1beta2.SparkApplication, id string, attempt int32) {
-	e := sparkoperator.Exposure{Rules: d.Rules}
-	d.exposeUI(&e, app, id, attempt)
-
+func Configure(c *conf.Conf, e *sparkoperator.Exposure) {
 	if len(e.Links) == 0 || e.Links[0].Address.Path == "" {
 		return
 	}
