@@ -156,7 +156,7 @@ func metadataOf(raw []byte) *metav1.PartialObjectMetadata {
 // review returns the answer for an object with a new or edited spec, in a namespace with the given labels.
 func (r *Reviewer) review(ctx context.Context, cfg config.Configuration, labels map[string]string, req admission.Request) admission.Response {
 	object := r.Kind.New()
-	if err := utiljson.Unmarshal(req.Object.Raw, object); err != nil {
+	if err := decode(req.Object.Raw, object); err != nil {
 		return refused(req, []*dialect.FieldError{{Field: "metadata", Message: "cannot be read: " + bounds.Shorten(err.Error())}})
 	}
 
@@ -201,11 +201,24 @@ func incomplete(faults []*dialect.FieldError) admission.Response {
 // before returns the object as it was before an update. That object may be invalid. The result is nil for a creation,
 // and if the object cannot be decoded.
 func (r *Reviewer) before(req admission.Request) client.Object {
+	if req.Operation != admissionv1.Update {
+		return nil
+	}
+
 	old := r.Kind.New()
-	if req.Operation != admissionv1.Update || utiljson.Unmarshal(req.OldObject.Raw, old) != nil {
+	if decode(req.OldObject.Raw, old) != nil {
 		return nil
 	}
 	return old
+}
+
+// decode decodes an object. An object with a method for that calls the decoder itself, after its own checks. The text
+// is valid JSON as a part of the review, so the decoder need not look for its end before.
+func decode(raw []byte, into client.Object) error {
+	if own, ok := into.(json.Unmarshaler); ok && len(raw) > 0 {
+		return own.UnmarshalJSON(raw)
+	}
+	return utiljson.Unmarshal(raw, into)
 }
 
 // startsNothing reports whether an update changes nothing in the spec, or nothing except that it suspends the object.

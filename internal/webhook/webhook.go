@@ -14,7 +14,9 @@ import (
 
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
@@ -29,6 +31,8 @@ const (
 	// and bytes of requests that are read or wait.
 	maxConnections = 512
 	maxHeld        = 32 << 20
+	// firstRead is the largest buffer that a request gets before it is read.
+	firstRead = 8 << 10
 	// readTimeout limits how long a client may take to send a request. The request takes a slot only afterwards.
 	// writeTimeout limits the time from the end of the headers to the end of the answer.
 	readTimeout  = 10 * time.Second
@@ -94,7 +98,9 @@ func few(memory *bound, class *slots, next http.Handler) http.Handler {
 		}}
 		defer held.release()
 
-		body, err := io.ReadAll(&counted{http.MaxBytesReader(out, req.Body, maxBytes), held})
+		var body bytes.Buffer
+		body.Grow(int(min(max(req.ContentLength, 0), firstRead)) + bytes.MinRead)
+		_, err := body.ReadFrom(&counted{http.MaxBytesReader(out, req.Body, maxBytes), held})
 
 		var tooLarge *http.MaxBytesError
 		switch {
@@ -107,7 +113,7 @@ func few(memory *bound, class *slots, next http.Handler) http.Handler {
 		}
 
 		reply := &reply{ResponseWriter: out, status: http.StatusOK}
-		inSlot(ctx, class, held, func() { answer(reply, req, body, next) })
+		inSlot(ctx, class, held, func() { answer(reply, req, body.Bytes(), next) })
 
 		if err := held.grow(reply.Len()); err != nil {
 			http.Error(out, err.Error(), http.StatusServiceUnavailable)
@@ -165,6 +171,17 @@ func (d decoded) Handle(ctx context.Context, req admission.Request) admission.Re
 // while the handlers log only failures, with values of their own.
 func sameLog(log logr.Logger, _ *admission.Request) logr.Logger { return log }
 
+// shortReview is an AdmissionReview with nothing but the UID of the request.
+type shortReview struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Request shortRequest `json:"request"`
+}
+
+type shortRequest struct {
+	UID types.UID `json:"uid"`
+}
+
 // answer passes a request to the handler next. It rejects a body that is not an AdmissionReview of a supported version.
 //
 // It decodes the review, because the library would parse the body twice more. The library gets a review with nothing
@@ -183,9 +200,8 @@ func answer(out http.ResponseWriter, req *http.Request, body []byte, next http.H
 
 	if review.Request != nil {
 		req = req.WithContext(context.WithValue(req.Context(), requestKey{}, *review.Request))
-		review.Request = &admissionv1.AdmissionRequest{UID: review.Request.UID}
 
-		short, err := json.Marshal(review)
+		short, err := json.Marshal(shortReview{review.TypeMeta, shortRequest{review.Request.UID}})
 		if err != nil {
 			http.Error(out, err.Error(), http.StatusInternalServerError)
 			return
