@@ -160,6 +160,8 @@ func whatNext(now time.Time, zone Zone, s *kube.Summary, plan lifecycle.Plan) st
 		return "the operator " + strings.Join(acts, ", then ")
 	case s.Kind.Name == "schedule" && s.Next.After(now) && s.Result != kube.Suspended:
 		return fmt.Sprintf("the next run starts at %s, in %s", zone.Time(s.Next), Short(s.Next.Sub(now)))
+	case s.Kind.Name != "schedule" && s.Next.After(now) && s.Result == kube.Pending:
+		return fmt.Sprintf("the operator starts attempt %d at %s, in %s", s.Attempt+1, zone.Time(s.Next), Short(s.Next.Sub(now)))
 	case s.Over() && plan.RequeueAfter == 0:
 		return "nothing: it has ended; to run it again, edit its spec or use " + string(s.Hint("restart"))
 	case s.Over():

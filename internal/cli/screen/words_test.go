@@ -132,6 +132,30 @@ func TestHeldIsHandled(t *testing.T) {
 	}
 }
 
+// TestNextAttempt checks that explain announces the next attempt of an application that waits for it, and none of one
+// that is suspended, or whose wait is over.
+func TestNextAttempt(t *testing.T) {
+	app := kube.Summarize(&v1beta2.SparkApplication{})
+	app.Attempt = 2
+
+	for name, test := range map[string]struct {
+		result kube.Result
+		next   time.Time
+		want   string
+	}{
+		"waits":     {kube.Pending, now.Add(40 * time.Second), "the operator starts attempt 3 at "},
+		"is due":    {kube.Pending, now.Add(-time.Second), "the operator waits"},
+		"suspended": {kube.Suspended, now.Add(40 * time.Second), "nothing until it is resumed"},
+	} {
+		s := app
+
+		s.Result, s.Next = test.result, test.next
+		if got := whatNext(now, Zone{}, &s, lifecycle.Plan{RequeueAfter: 40 * time.Second}); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // TestNextOfASuspendedSchedule checks that explain announces no run of a suspended schedule, and none in the past.
 func TestNextOfASuspendedSchedule(t *testing.T) {
 	schedule := kube.Summarize(&v1beta2.ScheduledSparkApplication{})
