@@ -237,6 +237,28 @@ func TestNamespacesOfOthers(t *testing.T) {
 	}
 }
 
+// TestUserWithoutRights checks that a user who may see nothing anywhere learns that, and that naming a namespace in
+// which the user has no rights changes nothing.
+func TestUserWithoutRights(t *testing.T) {
+	t.Parallel()
+
+	w := scene.New(t)
+	w.Application("theirs")
+
+	s := serve(t, team(t), func(o *console.Options) { o.Namespaces = []string{w.Namespace} })
+	b := s.user(account(w, "stranger"))
+
+	for _, path := range []string{"/", "/?namespace=" + w.Namespace, "/?namespace=test-absent"} {
+		if got := b.get(path); got.status != http.StatusOK || !strings.Contains(got.text, "You may not see Spark applications") || strings.Contains(got.text, "No Spark application yet") {
+			t.Errorf("%s answers %d: %s", path, got.status, plain(got.text))
+		}
+	}
+
+	if got := s.user(account(w, "viewer", w.Namespace)).waitFor("/", ">theirs<"); strings.Contains(got.text, "You may not see") {
+		t.Errorf("a user with rights reads %s", plain(got.text))
+	}
+}
+
 // normal returns a text without what varies between two requests: times, and the name of a namespace in the request.
 func normal(text, namespace string) string {
 	text = times.ReplaceAllString(strings.ReplaceAll(text, namespace, "NAMESPACE"), "TIME")

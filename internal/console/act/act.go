@@ -102,13 +102,17 @@ func do[T any](o *once[T], r *web.Request, key string, content any, act func(con
 	return o.do(key, func() (T, error) { return act(ctx) })
 }
 
-// redirect leads a browser to another page.
-func redirect(w http.ResponseWriter, r *web.Request, path string) {
+// header has what was done. The script shows it on the page to which the answer leads.
+const header = "X-Done"
+
+// redirect leads a browser to another page after something was done.
+func redirect(w http.ResponseWriter, r *web.Request, path, done string) {
 	if r.Header.Get("Hx-Request") == "" {
 		http.Redirect(w, r.Request, path, http.StatusSeeOther)
 		return
 	}
 
+	w.Header().Set(header, done)
 	w.Header().Set("Hx-Redirect", path)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -1,6 +1,7 @@
 package act_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -163,6 +164,11 @@ func TestActions(t *testing.T) {
 			}
 		}
 
+		// The script of the page shows what was done.
+		if got := b.post(path("suspend", object), filled(b.get(path("suspend", object)).text), "Hx-Request", "true"); got.status != http.StatusNoContent || got.Get("Hx-Redirect") != page || got.Get("X-Done") != fmt.Sprintf("%s %s/%s is suspended", k.Kind, s.Namespace, object.GetName()) {
+			t.Errorf("suspend %s by the script: %d %v: %s", k.Name, got.status, got.Header, plain(got.text))
+		}
+
 		if got := b.confirm(path("delete", object), "confirm", "another"); got.status != http.StatusUnprocessableEntity || s.live(object) == nil {
 			t.Errorf("%s was deleted with a wrong confirmation: %d %s", k.Name, got.status, plain(got.text))
 		}
@@ -178,12 +184,18 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// checkDialog checks that the dialogs of an object show quoted commands of sparkctl and kubectl.
+// checkDialog checks that the dialogs of an object show quoted commands of sparkctl and kubectl, and what happens to
+// objects of its kind.
 func checkDialog(b *browser, object client.Object) {
 	b.T.Helper()
 
 	k := kinds.Of(object)
 	name, namespace := object.GetName(), object.GetNamespace()
+
+	ends := map[*kinds.Kind]string{kinds.Schedule: "Its runs are deleted too", kinds.SparkApplication: "sparkctl submit"}
+	if text := plain(b.get(path("delete", object)).text); !strings.Contains(text, cmp.Or(ends[k], "Its pods and the other objects")) || strings.Contains(text, ends[kinds.Schedule]) != (k == kinds.Schedule) {
+		b.T.Errorf("the dialog of a deletion says about %s: %s", k.Name, text)
+	}
 
 	for action, commands := range map[string][]string{
 		"suspend": {fmt.Sprintf("sparkctl suspend %s/%s -n %s", k.Name, name, namespace), fmt.Sprintf(`kubectl patch %s %s -n %s --type merge -p '{"spec":{"suspend":true}}'`, k.FullName(), name, namespace)},

@@ -36,8 +36,15 @@ type action struct {
 	fits func(client.Object) bool
 	// change returns the change that the action makes, or why it is not possible; nil for the deletion.
 	change func(client.Object, *Order, time.Time) (change.Change, error)
-	// done is the end of the sentence about what was done, and effect says what will happen.
-	done, effect string
+	// done is the end of the sentence about what was done.
+	done string
+	// effect says what will happen to an object of a kind.
+	effect func(*kinds.Kind) string
+}
+
+// effects returns a function with a text for some kinds, and another text for all others.
+func effects(others string, of map[*kinds.Kind]string) func(*kinds.Kind) string {
+	return func(k *kinds.Kind) string { return cmp.Or(of[k], others) }
 }
 
 // actions are all actions, in the order in which they are offered.
@@ -45,33 +52,42 @@ var actions = []*action{
 	{
 		"resume", "Resume", "patch", false, suspended,
 		func(client.Object, *Order, time.Time) (change.Change, error) { return change.Suspend(false), nil },
-		"is resumed", "It starts again. A schedule starts runs at its times again.",
+		"is resumed", effects("It starts again.", map[*kinds.Kind]string{kinds.Schedule: "It starts runs at its times again."}),
 	},
 	{
 		"trigger", "Run now", "patch", false, isSchedule,
 		func(o client.Object, _ *Order, at time.Time) (change.Change, error) { return change.Trigger(o, at) },
-		"has a request for a run", "One run starts outside the times of the schedule, if its concurrency policy allows that.",
+		"has a request for a run", effects("One run starts outside the times of the schedule, if its concurrency policy allows that.", nil),
 	},
 	{
 		"restart", "Restart", "patch", false, func(o client.Object) bool { return !isSchedule(o) },
 		func(o client.Object, _ *Order, at time.Time) (change.Change, error) { return change.Restart(o, at) },
-		"has a request for a restart", "An application runs again; a running attempt ends first. A Connect server is replaced, and its sessions end. The pods of a cluster are replaced one after the other.",
+		"has a request for a restart", effects("It runs again. If an attempt is running, that attempt ends first.", map[*kinds.Kind]string{
+			kinds.SparkConnect: "The server is replaced, and its sessions end.", kinds.SparkCluster: "Its pods are replaced one after the other.",
+		}),
 	},
 	{
 		"scale", "Scale", "patch", false, func(o client.Object) bool { return replicas(o) != nil },
 		func(o client.Object, order *Order, _ time.Time) (change.Change, error) {
 			return change.Scale(o, *cmp.Or(order.Replicas, replicas(o), new(int32)))
 		},
-		"is scaled", "The number of workers or executors changes. A Connect server is replaced, and its sessions end.",
+		"is scaled", effects("The number of workers changes.", map[*kinds.Kind]string{
+			kinds.SparkConnect: "The number of executors changes. For that, the server is replaced, and its sessions end.",
+		}),
 	},
 	{
 		"suspend", "Suspend", "patch", true, func(o client.Object) bool { return !suspended(o) && !over(o) },
 		func(client.Object, *Order, time.Time) (change.Change, error) { return change.Suspend(true), nil },
-		"is suspended", "What runs ends, and starts anew once it is resumed. A schedule starts no runs meanwhile; runs that are active continue.",
+		"is suspended", effects("What runs ends, and starts anew when you resume it.", map[*kinds.Kind]string{
+			kinds.Schedule: "It starts no runs until you resume it. Runs that are active continue.",
+		}),
 	},
 	{
 		"delete", "Delete", "delete", true, func(client.Object) bool { return true }, nil,
-		"is deleted", "Its pods and the other objects that belong to it are deleted too. Files that sparkctl submit has put into an object store remain; sparkctl delete deletes them too.",
+		"is deleted", effects("Its pods and the other objects that belong to it are deleted too.", map[*kinds.Kind]string{
+			kinds.Schedule:         "Its runs are deleted too, also those that are active.",
+			kinds.SparkApplication: "Its pods and the other objects that belong to it are deleted too. Files that sparkctl submit has put into an object store remain; sparkctl delete deletes them too.",
+		}),
 	},
 }
 
@@ -178,7 +194,7 @@ func (t *target) dialog(ctx context.Context, user *session.User, order *Order, n
 
 	d = model.Dialog{
 		Action: t.action.name, Title: t.title, Object: kube.Title(object), Path: t.page(), Post: "/a/" + t.action.name + strings.TrimPrefix(t.page(), "/o"), Danger: t.danger,
-		Effect: t.effect, Confirm: t.confirmation(), UID: object.GetUID(), Generation: object.GetGeneration(), Request: rand.Text(),
+		Effect: t.effect(t.kind), Confirm: t.confirmation(), UID: object.GetUID(), Generation: object.GetGeneration(), Request: rand.Text(),
 	}
 	hint := kube.Hint(t.action.name, object)
 

@@ -165,14 +165,14 @@ func (s *service) postDialog(w http.ResponseWriter, r *web.Request) error {
 		return err
 	}
 
-	order := orderOf(r)
+	order, done := orderOf(r), Done{}
 	switch {
 	case order.UID == "" || order.Generation == 0:
 		err = impossible("The form has no uid or no generation; open the dialog again.")
 	case r.PostFormValue("confirm") != t.confirmation():
 		err = impossible("Type the name of the object to confirm. Nothing was done.")
 	default:
-		_, err = s.perform(r, t, order, r.PostFormValue("request"))
+		done, err = s.perform(r, t, order, r.PostFormValue("request"))
 	}
 
 	page := t.page()
@@ -183,7 +183,7 @@ func (s *service) postDialog(w http.ResponseWriter, r *web.Request) error {
 		page = "/"
 	}
 
-	redirect(w, r, page)
+	redirect(w, r, page, done.Text)
 	return nil
 }
 

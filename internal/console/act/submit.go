@@ -172,7 +172,7 @@ func (s *service) postSubmit(w http.ResponseWriter, r *web.Request) error {
 	}
 
 	first := out.Created[0]
-	page := model.ObjectPath(first.Kind, first.Namespace, first.Name)
+	page, done := model.ObjectPath(first.Kind, first.Namespace, first.Name), first.Text
 
 	if len(out.Created) > 1 {
 		var names []string
@@ -181,8 +181,9 @@ func (s *service) postSubmit(w http.ResponseWriter, r *web.Request) error {
 		}
 
 		page = model.Query{Namespaces: slices.Compact(slices.Sorted(slices.Values(names)))}.URL()
+		done = bounds.Count(len(out.Created), "object") + " created"
 	}
 
-	redirect(w, r, page)
+	redirect(w, r, page, done)
 	return nil
 }

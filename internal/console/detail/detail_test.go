@@ -234,6 +234,10 @@ func TestTwoUsers(t *testing.T) {
 		t.Fatalf("the page has %+v", ann)
 	}
 
+	if _, page := s.get("/o/"+path, account(w, "eve", "pods")); !strings.Contains(page, "the operator has not handled the last change yet") {
+		t.Errorf("the page does not say why nothing happens: %s", page)
+	}
+
 	if len(ann.Links) != 1 || ann.Links[0].URL != "/ui/"+w.Namespace+"/pi-driver/" {
 		t.Errorf("the links are %+v", ann.Links)
 	}

@@ -133,7 +133,7 @@ func (v *View) Window(q model.Query, now time.Time) model.Window {
 	w := v.scope.window(q, now)
 	w.Fresh, w.Loading = v.scope.fresh(now)
 	w.Notes = append(slices.Clone(w.Notes), v.access.notes...)
-	w.Namespaces = v.access.namespaces
+	w.Namespaces, w.Denied = v.access.namespaces, len(v.access.keys) == 0
 
 	if v.access.everywhere && len(w.Namespaces) == 0 {
 		w.Namespaces = v.scope.namespaces()

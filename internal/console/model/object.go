@@ -86,10 +86,8 @@ type Link struct {
 
 // Action is something that the user can do with an object.
 type Action struct {
-	Name  string `json:"name"` // in the URL, such as restart
-	Title string `json:"title"`
-	// Denied says why the user cannot do it; empty if the user can.
-	Denied string `json:"denied,omitempty"`
+	Name   string `json:"name"` // in the URL, such as restart
+	Title  string `json:"title"`
 	Danger bool   `json:"danger,omitempty"`
 }
 
@@ -147,6 +145,16 @@ func eventOf(object client.Object, e *corev1.Event) Event {
 		event.About = bounds.Line(strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name)
 	}
 	return event
+}
+
+// Causes returns the lines of the explanation that say why the object is in its state, and the ways out of it.
+func (o *Object) Causes() (lines []screen.Line) {
+	for _, line := range o.Explanation {
+		if line.Label != "state" && line.Label != "next" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // NextStep returns what happens next, as sparkctl explain says it; empty if that is unknown.

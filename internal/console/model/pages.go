@@ -10,7 +10,6 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // Namespaces is the page of the namespaces.
@@ -71,9 +70,7 @@ func NamespacesOf(rows []*Row) (out []Namespace) {
 			n.CPUMillis += row.CPUMillis
 			n.MemoryBytes += row.MemoryBytes
 
-			if row.Kind != kinds.Schedule.FullName() {
-				n.Counts[row.Result]++
-			}
+			n.Counts[row.Result]++
 
 			if row.Result == kube.Failed {
 				failures[cmp.Or(row.Reason, "Unknown")]++

@@ -33,6 +33,8 @@ type Window struct {
 	Fresh  Fresh               `json:"fresh"`
 	// Loading is true while a list is read for the first time; the window may then be incomplete.
 	Loading bool `json:"loading,omitempty"`
+	// Denied is true if the user may see no kind in any namespace that the console knows or the query names.
+	Denied bool `json:"denied,omitempty"`
 	// Notes name what is missing, such as kinds that the user may not list, and parameters that were left out.
 	Notes []string `json:"notes,omitempty"`
 	// Namespaces are those that the user may choose from.

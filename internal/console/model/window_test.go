@@ -121,6 +121,20 @@ func TestWindowCounts(t *testing.T) {
 	}
 }
 
+// TestNamespacesCountAsTheTable checks that the numbers on the page of the namespaces are those of the table to which
+// they lead.
+func TestNamespacesCountAsTheTable(t *testing.T) {
+	rows := sampleRows(100)
+	for _, n := range model.NamespacesOf(rows) {
+		for result, count := range n.Counts {
+			q := model.Query{Namespaces: []string{n.Name}, Results: []kube.Result{result}}
+			if w := model.WindowOf(rows, q, now); w.Total != count || count == 0 {
+				t.Errorf("%s has %d objects that are %s, and the table %d", n.Name, count, result, w.Total)
+			}
+		}
+	}
+}
+
 // TestSortedBy checks that a header of the table sorts by its column, and the second time in the reverse order.
 func TestSortedBy(t *testing.T) {
 	for _, column := range model.Sorts {

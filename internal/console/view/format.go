@@ -3,12 +3,15 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
 // none stands for a value that does not exist.
@@ -108,12 +111,35 @@ var kindTitles = map[string]string{
 
 func kindTitle(r *model.Row) string { return cmp.Or(kindTitles[r.Short()], r.Kind) }
 
-// column is a column of the table. Its name is the order by which its header sorts.
-type column struct{ name, title, class string }
+// executorsTitle is the name of the number that the function executors returns.
+func executorsTitle(r *model.Row) string {
+	if r.Short() == kinds.SparkCluster.Name {
+		return "Workers running/wanted"
+	}
+	return "Executors running/wanted"
+}
+
+// column is a column of the table. Its name is the order by which its header sorts. The first order is ascending if
+// rises is true. The hint is a tooltip.
+type column struct {
+	name, title, class string
+	rises              bool
+	hint               string
+}
 
 var columns = []column{
-	{"state", "State", ""}, {"name", "Name", ""}, {"namespace", "Namespace", "wide"}, {"kind", "Kind", "wide"}, {"age", "Age", "n"}, {"duration", "Duration", "n"},
-	{"executors", "Executors", "n"}, {"attempts", "Attempts", "n wide"}, {"cpu", "CPU", "n"}, {"memory", "Memory", "n"}, {"cost", "Cost", "n wide"}, {"owner", "Owner", "wide"},
+	{"state", "State", "", false, "What needs attention is first"},
+	{"name", "Name", "", true, ""},
+	{"namespace", "Namespace", "wide", true, ""},
+	{"kind", "Kind", "wide", true, ""},
+	{"age", "Age", "n", true, "Since the object was created"},
+	{"duration", "Duration", "n", false, "How long the current or last attempt has run"},
+	{"executors", "Executors", "n", false, "Executors that run / that are wanted; of a cluster, its workers"},
+	{"attempts", "Attempts", "n wide", false, ""},
+	{"cpu", "CPU", "n", false, "CPUs that the pods request"},
+	{"memory", "Memory", "n", false, "Memory that the pods request"},
+	{"cost", "Cost", "n wide", false, "What the requests of all attempts have cost, by the operator's prices"},
+	{"owner", "Owner", "wide", true, "The label owner or team of the object"},
 }
 
 // sortState returns the attribute aria-sort of a column.
@@ -121,10 +147,27 @@ func sortState(q model.Query, c column) string {
 	switch {
 	case cmp.Or(q.Sort, model.Sorts[0]) != c.name:
 		return "none"
-	case q.Descending:
+	case q.Descending != c.rises:
 		return "ascending"
 	}
 	return "descending"
+}
+
+// headings are the headings of the lines of an explanation.
+var headings = map[string]string{"why": "Why", "do": "What to do", "pod": "Pod", "cause": "Cause"}
+
+// headed returns a line of an explanation as a heading and a text. If the line begins with the object's reason, the
+// reason is the heading.
+func headed(o *model.Object, line screen.Line) (heading, text string) {
+	if message, found := strings.CutPrefix(line.Text, o.Reason+": "); found && line.Label == "why" {
+		return o.Reason, message
+	}
+	return headings[line.Label], line.Text
+}
+
+// logPath returns the path of the page with the log of a pod.
+func logPath(r *model.Row, p *model.Pod) string {
+	return r.Path() + "/logs?" + url.Values{"pod": {p.Name}, "follow": {"true"}}.Encode()
 }
 
 // tab is a tab of the page of an object.

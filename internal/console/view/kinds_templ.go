@@ -1590,7 +1590,7 @@ func Cluster(p model.Page, c model.Cluster) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = pods(c.Pods, p.Now).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pods(&c.Object, p.Now).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/timeline"
@@ -66,7 +67,7 @@ func ticks(from, to time.Time) []string {
 	if whole > 24*time.Hour {
 		format = "2 Jan 15:04"
 	}
-	return []string{from.Format(format), "+" + duration(whole/4), "+" + duration(whole/2), "+" + duration(whole*3/4), to.Format(format)}
+	return []string{from.Format(format), "+" + duration(whole/4), "+" + duration(whole/2), "+" + duration(whole*3/4), to.Format(format) + " UTC"}
 }
 
 // plotHeight is the height of a plot in pixels, and plotTop the height of its largest value.
@@ -192,5 +193,9 @@ func actionPath(r *model.Row, a model.Action) string {
 }
 
 func failuresURL(n *model.Namespace, f model.Count) string {
-	return model.Query{Namespaces: []string{n.Name}, Results: results[2:3], Text: f.Text}.URL()
+	return model.Query{Namespaces: []string{n.Name}, Results: []kube.Result{kube.Failed}, Text: f.Text}.URL()
+}
+
+func resultURL(n *model.Namespace, result kube.Result) string {
+	return model.Query{Namespaces: []string{n.Name}, Results: []kube.Result{result}}.URL()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/a-h/templ"
 	"golang.org/x/net/html"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/test/kit/pages"
@@ -112,7 +113,7 @@ func TestEveryTextIsEscaped(t *testing.T) {
 
 	explained := object
 	explained.Explanation = slices.Clone(object.Explanation)
-	explained.Explanation[0].Label, explained.Explanation[1].Label = "next", "pod"
+	explained.Explanation[0], explained.Explanation[1] = screen.Line{Label: "next", Text: hostile}, screen.Line{Label: "pod", Text: hostile}
 
 	application := filled[model.Application]()
 	application.Object = explained
@@ -221,6 +222,93 @@ func TestSamplesAreLabelled(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCauseIsTheExplanation checks that the page of an object has all lines of sparkctl explain, in their order, with
+// the reason as a heading and commands to copy.
+func TestCauseIsTheExplanation(t *testing.T) {
+	o := model.Object{Row: model.Row{Reason: "ImagePull"}, Explanation: []screen.Line{
+		{Label: "state", Text: "pi is SUBMITTED (pending)"}, {Label: "why", Text: "ImagePull: no such image"}, {Label: "do", Text: "correct the image"},
+		{Label: "pod", Text: "pi-driver: ErrImagePull"}, {Label: "cause", Text: "no operator runs"}, {Label: "do", Text: "kubectl get pods", Command: true}, {Label: "next", Text: "it waits"},
+	}}
+	text := render(t, view.Application(model.Page{Now: now}, model.Application{Object: o}))
+
+	want := []string{
+		"<b>ImagePull</b> no such image", "<b>What to do</b> correct the image", "<b>Pod</b> pi-driver: ErrImagePull", "<b>Cause</b> no operator runs", "<code>kubectl get pods</code>", "data-copy", "<b>Next</b> it waits",
+	}
+	for rest := text; len(want) > 0; want = want[1:] {
+		_, after, found := strings.Cut(rest, want[0])
+		if !found {
+			t.Fatalf("the page lacks %q, or has it too early: %s", want[0], text)
+		}
+
+		rest = after
+	}
+
+	if strings.Contains(text, "pi is SUBMITTED") {
+		t.Error("the page repeats the state")
+	}
+}
+
+// TestOrderOfColumns checks that the header of each column says in which order its values are.
+func TestOrderOfColumns(t *testing.T) {
+	order := func(q model.Query, column string) string {
+		w := model.Window{Query: q, Rows: []model.Row{{Name: "pi"}}}
+		page := render(t, view.All(model.Page{Now: now}, w))
+
+		match := regexp.MustCompile(`aria-sort="([a-z]+)">\s*<a id="sort-` + column + `"`).FindStringSubmatch(page)
+		if match == nil {
+			t.Fatalf("the page has no header %s: %s", column, page)
+		}
+		return match[1]
+	}
+
+	for _, column := range model.Sorts {
+		once := model.Query{Sort: "other"}.SortedBy(column)
+		want := []string{"descending", "ascending"}
+
+		if slices.Contains([]string{"name", "namespace", "kind", "owner", "age"}, column) { // from A, or from the youngest
+			slices.Reverse(want)
+		}
+
+		if got := []string{order(once, column), order(once.SortedBy(column), column)}; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", column, got, want)
+		}
+	}
+
+	if got := []string{order(model.Query{}, "age"), order(model.Query{}, "name")}; !slices.Equal(got, []string{"ascending", "none"}) {
+		t.Errorf("at first, the orders by age and name are %v", got)
+	}
+}
+
+// TestNavigationWithoutName checks that a user has the links to all pages also if the API server could not say the
+// user's name, and that nobody has them before the sign-in.
+func TestNavigationWithoutName(t *testing.T) {
+	if text := render(t, view.Layout(model.Page{CSRF: "token"})); !strings.Contains(text, `href="/namespaces"`) {
+		t.Errorf("the page has no navigation: %s", text)
+	}
+
+	if text := render(t, view.Layout(model.Page{})); strings.Contains(text, `href="/namespaces"`) {
+		t.Errorf("the page of the sign-in has a navigation: %s", text)
+	}
+}
+
+// TestPodsLeadToTheirLogs checks that the pods of an object, and its executors that failed, lead to their logs, unless
+// a pod has none or is gone.
+func TestPodsLeadToTheirLogs(t *testing.T) {
+	a := model.Application{Object: model.Object{
+		Row:  model.Row{Kind: "sparkapplications.sparkoperator.k8s.io", Namespace: "etl", Name: "pi"},
+		Pods: []model.Pod{{Name: "pi-driver", Role: "driver"}, {Name: "pi-other"}},
+	}}
+	a.Executors.Failures = []model.Pod{{Name: "pi-exec-1", Role: "executor", Executor: "1"}, {Name: "pi-exec-2", Executor: "2"}}
+
+	text := render(t, view.Application(model.Page{Now: now}, a))
+	for name, linked := range map[string]bool{"pi-driver": true, "pi-other": false, "pi-exec-1": true, "pi-exec-2": false} {
+		path := `href="/o/sparkapplications.sparkoperator.k8s.io/etl/pi/logs?follow=true&amp;pod=` + name + `"`
+		if strings.Contains(text, path) != linked {
+			t.Errorf("%s: the link to its log exists: %v, want %v", name, !linked, linked)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -185,6 +186,8 @@ func TestTableIsLive(t *testing.T) {
 		}
 	})
 
+	w.tells(t)
+
 	for _, problem := range w.seen() {
 		t.Error(problem)
 	}
@@ -260,4 +263,25 @@ func (w *tab) refreshes(t *testing.T, set func(v1beta2.ApplicationStateType)) {
 
 	set(v1beta2.ApplicationStateRunning)
 	w.until(t, "the new state", `document.querySelector(".badge.running") !== null && window.sameDocument === true`)
+}
+
+// tells suspends the application of the page, and checks that the next page says what was done, and the one after that
+// nothing. An observer sees the notice, however short it is.
+func (w *tab) tells(t *testing.T) {
+	t.Helper()
+
+	const observer = `window.told = ""; new MutationObserver(() => { window.told += document.getElementById("notice")?.textContent ?? ""; }).observe(document, {childList: true, subtree: true})`
+	w.run(t, chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(observer).Do(ctx)
+		return err
+	}))
+
+	address := value[string](t, w, "location.href")
+	shows(t, w.act(t, address, "Suspend", nil), "sparkctl suspend", " patch sparkapplications.sparkoperator.k8s.io live-other")
+	w.eventually(t, "the page says what was done", patience, `window.told.includes("live-other is suspended")`)
+	w.visit(t, address)
+
+	if told := value[string](t, w, "window.told"); told != "" {
+		t.Errorf("the next page says %q", told)
+	}
 }

@@ -23,22 +23,23 @@ var update = flag.Bool("update", false, "write the screenshots of docs/console.m
 // shots are the screenshots of docs/console.md: the looks of each page.
 var shots = map[string][]string{
 	"all": {"desktop-light", "desktop-dark", "phone-light"}, "application": {"desktop-light", "desktop-dark", "phone-dark"}, "application-failed": {"desktop-light"},
-	"schedule": {"desktop-light"}, "logs": {"desktop-dark"}, "connect": {"desktop-light"}, "cluster": {"desktop-light"}, "namespaces": {"desktop-light"}, "doctor": {"desktop-light"},
-	"submit-manifest": {"desktop-light"}, "sign-in": {"desktop-light"},
+	"schedule": {"desktop-light"}, "schedule-compared": {"desktop-light"}, "logs": {"desktop-dark"}, "connect": {"desktop-light"}, "cluster": {"desktop-light"}, "namespaces": {"desktop-light"}, "doctor": {"desktop-light"},
+	"stages": {"desktop-light"}, "manifest": {"desktop-light"}, "usage": {"desktop-light"}, "submit": {"desktop-light"}, "submit-manifest": {"desktop-light"}, "sign-in": {"desktop-light"},
 }
 
 // TestPages opens the pages with sample data in one Chromium.
 func TestPages(t *testing.T) {
-	all := pages.All(time.Now())
 	// The server ends after the browser, whose event streams it would wait for.
-	server := httptest.NewServer(pages.Handler(all))
+	server := httptest.NewServer(pages.Handler())
 	t.Cleanup(server.Close)
 
-	s := &samples{browser: start(t), address: server.URL, pages: all}
+	s := &samples{browser: start(t), address: server.URL, pages: pages.All(time.Now())}
 	t.Run("looks", s.looks)
 	t.Run("weight", s.weight)
 	t.Run("keys", s.keys)
 	t.Run("theme", s.theme)
+	t.Run("clock", s.clock)
+	t.Run("check", s.check)
 }
 
 // samples are the pages with sample data, and the browser that shows them.
@@ -188,4 +189,32 @@ func (s *samples) theme(t *testing.T) {
 	if got := value[string](t, w, ground); got != dark {
 		t.Errorf("the next page has the ground %s, want %s", got, dark)
 	}
+}
+
+// clock checks that a time under the pointer has the clock of the user's time zone, too, and only once.
+func (s *samples) clock(t *testing.T) {
+	w := s.open(t, looks[0])
+	w.visit(t, s.address+"/")
+
+	title := value[string](t, w, `(time => {
+		for (let i = 0; i < 2; i++) time.dispatchEvent(new MouseEvent("mouseover", {bubbles: true}));
+		return time.title;
+	})(document.querySelector("td time"))`)
+	if strings.Count(title, " UTC, here ") != 1 {
+		t.Errorf("the time has the tooltip %q", title)
+	}
+}
+
+// check checks that the page of submissions shows that a check runs.
+func (s *samples) check(t *testing.T) {
+	w := s.open(t, looks[0])
+	w.visit(t, s.address+"/submit?mode=manifest")
+
+	const heading = `getComputedStyle(document.querySelector("#checks h2"), "::after").content`
+	if shown := value[string](t, w, heading); strings.Contains(shown, "checking") {
+		t.Errorf("before the check, the heading ends with %s", shown)
+	}
+
+	w.run(t, chromedp.SendKeys("#text", "#", chromedp.ByQuery))
+	w.until(t, "the page shows that the check runs", heading+`.includes("checking")`)
 }

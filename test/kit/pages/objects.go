@@ -69,13 +69,65 @@ func application(now time.Time, state string) model.Application {
 		Spec: v1beta2.SparkApplicationSpec{SparkVersion: "4.1.4", Executor: v1beta2.ExecutorSpec{Instances: new(int32(4))}},
 	}
 	if state == "new" {
-		return model.ApplicationOf(app, nil, nil, now)
+		app.Generation = 1 // of which the operator has observed nothing
+
+		a := model.ApplicationOf(app, nil, nil, now)
+		a.Explanation = append(screen.Explanation(now, screen.UTC, app, nil, nil, lifecycle.Plan{}), screen.Line{Label: "cause", Text: "no operator of this project serves it"},
+			screen.Line{Label: "do", Text: "kubectl get deployments -A -l app.kubernetes.io/name=spark-operator", Command: true})
+		a.Actions = actions(a.Object)
+		return a
 	}
 
 	at := func(minutes float64) *metav1.MicroTime {
 		return micro(now.Add(-52 * time.Minute).Add(time.Duration(minutes * float64(time.Minute))))
 	}
-	o := &statusv1.OperatorStatus{
+	o := remembered(now, at)
+
+	app.Status.AppState.State, app.Status.Operator, app.Status.Executors = v1beta2.ApplicationStateRunning, o, &statusv1.ExecutorCounts{Running: 4, Failed: 1}
+	app.Status.Conditions = []metav1.Condition{condition("Ready", "True", "Running", "", now), condition("Running", "True", "Running", "4 executors run", now)}
+
+	existing, next := pods(now, "orders", 6), lifecycle.Plan{RequeueAfter: 2 * time.Hour}
+
+	switch state {
+	case "failed":
+		app.Status.AppState.State, app.Status.AppState.ErrorMessage = v1beta2.ApplicationStateFailed, "it used more memory than its limit"
+		o.Phase, o.EndedAt = "Done", at(46)
+		o.History[len(o.History)-1] = statusv1.OperatorTransition{Phase: "Ended", At: at(46), Attempt: 2, Reason: "OOMKilled"}
+		o.Cause = &statusv1.OperatorCause{Reason: "OOMKilled", Advice: "raise spark.driver.memoryOverhead, because the heap (spark.driver.memory) is limited by the JVM itself", Log: "java.lang.OutOfMemoryError: Java heap space\n\tat java.base/java.util.Arrays.copyOf(Arrays.java:3537)\n\x1b[31mred\x1b[0m"}
+		app.Status.Conditions = []metav1.Condition{condition("Ready", "False", "OOMKilled", "it used more memory than its limit: container spark-kubernetes-driver of pod orders-driver ended with exit code 137", now), condition("Failed", "True", "OOMKilled", "", now)}
+		app.Status.Executors.Running, existing, next = 0, ended(existing, at(46).Time), lifecycle.Plan{}
+	case "retrying":
+		app.Status.AppState.State = v1beta2.ApplicationStatePendingRerun
+		o.Phase, o.EndedAt, o.NextAttemptTime = "Waiting", at(51), micro(now.Add(40*time.Second))
+		o.History[len(o.History)-1] = statusv1.OperatorTransition{Phase: "Waiting", At: at(51), Attempt: 2, Reason: "ExecutorsFailed"}
+		app.Status.Conditions = []metav1.Condition{condition("Ready", "False", "ExecutorsFailed", "more executors failed than spark.executor.maxNumFailures allows", now)}
+		app.Status.Executors.Running, existing = 0, nil
+	}
+
+	recent := events(now, app.Name)
+	a := model.ApplicationOf(app, existing, recent, now)
+	for i := range a.Pods {
+		if !a.Pods[i].Over() {
+			a.Pods[i].UsedCPUMillis, a.Pods[i].UsedMemoryBytes = a.Pods[i].CPUMillis*6/10, a.Pods[i].MemoryBytes*8/10
+		}
+	}
+
+	a.Start = start(at(26).Time)
+	a.Explanation = screen.Explanation(now, screen.UTC, app, existing, recent, next)
+	a.Fresh = model.Fresh{At: now}
+	a.Links = []model.Link{{Title: "History", URL: "https://history.example.org/history/spark-1/jobs/", External: true}}
+	if state == "running" {
+		a.Links = append([]model.Link{{Title: "Spark UI", URL: "/ui/etl/orders-driver/"}}, a.Links...)
+	}
+
+	a.Actions = actions(a.Object)
+	return a
+}
+
+// remembered returns what the operator has stored about an application that runs in its second attempt. The function at
+// returns the time of a minute of its life.
+func remembered(now time.Time, at func(float64) *metav1.MicroTime) *statusv1.OperatorStatus {
+	return &statusv1.OperatorStatus{
 		Attempt: 2, SubmittedAt: at(26), Phase: "Running",
 		History: []statusv1.OperatorTransition{
 			{Phase: "Waiting", At: at(0.1), Attempt: 1, Reason: lifecycle.ReasonQuotaPending}, {Phase: "Launched", At: at(5), Attempt: 1}, {Phase: "Started", At: at(8), Attempt: 1}, {Phase: "Scaling", At: at(8.5), Attempt: 1},
@@ -90,40 +142,36 @@ func application(now time.Time, state string) model.Application {
 			Earlier:   statusv1.UsageSums{CPUMillicoreSeconds: 5500000, MemoryMiBSeconds: 17000000, CostNanos: 8e8},
 		},
 	}
-	app.Status.AppState.State, app.Status.Operator, app.Status.Executors = v1beta2.ApplicationStateRunning, o, &statusv1.ExecutorCounts{Running: 4, Failed: 1}
-	app.Status.Conditions = []metav1.Condition{condition("Ready", "True", "Running", "", now), condition("Running", "True", "Running", "4 executors run", now)}
+}
 
-	next := "the operator waits for a change of the pods, for at most 2h"
-
-	switch state {
-	case "failed":
-		app.Status.AppState.State, app.Status.AppState.ErrorMessage = v1beta2.ApplicationStateFailed, "it used more memory than its limit"
-		o.Phase, o.EndedAt = "Done", at(46)
-		o.History[len(o.History)-1] = statusv1.OperatorTransition{Phase: "Ended", At: at(46), Attempt: 2, Reason: "OOMKilled"}
-		o.Cause = &statusv1.OperatorCause{Reason: "OOMKilled", Advice: "raise spark.driver.memoryOverhead, because the heap (spark.driver.memory) is limited by the JVM itself", Log: "java.lang.OutOfMemoryError: Java heap space\n\tat java.base/java.util.Arrays.copyOf(Arrays.java:3537)\n\x1b[31mred\x1b[0m"}
-		app.Status.Conditions = []metav1.Condition{condition("Ready", "False", "OOMKilled", "it used more memory than its limit: container spark-kubernetes-driver of pod orders-driver ended with exit code 137", now), condition("Failed", "True", "OOMKilled", "", now)}
-		next = "nothing: it has ended; to run it again, edit its spec or use sparkctl restart"
-	case "retrying":
-		app.Status.AppState.State = v1beta2.ApplicationStatePendingRerun
-		o.Phase, o.EndedAt, o.NextAttemptTime = "Waiting", at(51), micro(now.Add(40*time.Second))
-		o.History[len(o.History)-1] = statusv1.OperatorTransition{Phase: "Waiting", At: at(51), Attempt: 2, Reason: "ExecutorsFailed"}
-		app.Status.Conditions = []metav1.Condition{condition("Ready", "False", "ExecutorsFailed", "more executors failed than spark.executor.maxNumFailures allows", now)}
-		next = "the operator creates the driver pod and its objects for attempt 3 in 40s"
+// actions returns the actions that the console offers for an object to a user with all rights.
+func actions(o model.Object, others ...model.Action) []model.Action {
+	if o.Short() != kinds.Schedule.Name {
+		others = append([]model.Action{{Name: "restart", Title: "Restart"}}, others...)
 	}
 
-	a := model.ApplicationOf(app, pods(now), events(now, app.Name), now)
-	for i := range a.Pods {
-		if !a.Pods[i].Over() {
-			a.Pods[i].UsedCPUMillis, a.Pods[i].UsedMemoryBytes = a.Pods[i].CPUMillis*6/10, a.Pods[i].MemoryBytes*8/10
+	if o.Ended.IsZero() || o.Result == kube.Pending {
+		others = append(others, model.Action{Name: "suspend", Title: "Suspend", Danger: true})
+	}
+	return append(others, model.Action{Name: "delete", Title: "Delete", Danger: true})
+}
+
+// ended returns pods of which all have ended: the driver because it used too much memory.
+func ended(pods []corev1.Pod, at time.Time) []corev1.Pod {
+	for i := range pods {
+		status := &pods[i].Status
+		if status.Phase != corev1.PodRunning {
+			continue
 		}
-	}
 
-	a.Start = start(at(26).Time)
-	a.Explanation = []screen.Line{{Label: "next", Text: next}}
-	a.Fresh = model.Fresh{At: now}
-	a.Links = []model.Link{{Title: "Spark UI", URL: "/ui/etl/orders-driver/"}, {Title: "History", URL: "https://history.example.org/history/spark-1/jobs/", External: true}}
-	a.Actions = []model.Action{{Name: "restart", Title: "Restart"}, {Name: "suspend", Title: "Suspend"}, {Name: "scale", Title: "Scale", Denied: "You may not patch this application."}, {Name: "delete", Title: "Delete", Danger: true}}
-	return a
+		end := &corev1.ContainerStateTerminated{StartedAt: status.ContainerStatuses[0].State.Running.StartedAt, FinishedAt: metav1.NewTime(at), Reason: "Completed"}
+		if status.Phase = corev1.PodSucceeded; i == 0 {
+			status.Phase, end.Reason, end.ExitCode = corev1.PodFailed, "OOMKilled", 137
+		}
+
+		status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: end}
+	}
+	return pods
 }
 
 // start returns the parts of the start of an attempt.
@@ -139,12 +187,12 @@ func condition(kind, status, reason, message string, now time.Time) metav1.Condi
 	return metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(now.Add(-6 * time.Minute))}
 }
 
-// pods returns a driver and six executors, of which one failed and one ended.
-func pods(now time.Time) (out []corev1.Pod) {
-	for i := range 7 {
-		name, labels := "orders-driver", map[string]string{"spark-role": "driver", "sparkoperator.dev/attempt": "2"}
+// pods returns a driver and some executors. Of more than five, one failed and one ended.
+func pods(now time.Time, app string, executors int) (out []corev1.Pod) {
+	for i := range executors + 1 {
+		name, labels := app+"-driver", map[string]string{"spark-role": "driver", "sparkoperator.dev/attempt": "2"}
 		if i > 0 {
-			name, labels = fmt.Sprintf("orders-exec-%d", i), map[string]string{"spark-role": "executor", "spark-exec-id": fmt.Sprint(i), "sparkoperator.dev/attempt": "2"}
+			name, labels = fmt.Sprintf("%s-exec-%d", app, i), map[string]string{"spark-role": "executor", "spark-exec-id": fmt.Sprint(i), "sparkoperator.dev/attempt": "2"}
 		}
 
 		created := now.Add(-26*time.Minute + time.Duration(i)*70*time.Second)
@@ -158,7 +206,7 @@ func pods(now time.Time) (out []corev1.Pod) {
 		pod.Status.Phase = corev1.PodRunning
 		status := corev1.ContainerStatus{Name: "spark", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(created.Add(20 * time.Second))}}}
 
-		if i == 3 || i == 5 {
+		if executors > 5 && (i == 3 || i == 5) {
 			pod.Status.Phase = corev1.PodSucceeded
 			ended := &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(created.Add(20 * time.Second)), FinishedAt: metav1.NewTime(now.Add(-time.Duration(12-i) * time.Minute)), Reason: "Completed"}
 
@@ -196,7 +244,7 @@ func schedule(now time.Time) model.Schedule {
 		ObjectMeta: metav1.ObjectMeta{Name: "nightly", Namespace: "etl", UID: "uid-nightly", CreationTimestamp: metav1.NewTime(now.AddDate(0, -2, 0))},
 		Spec:       v1beta2.ScheduledSparkApplicationSpec{Schedule: "15 2 * * *", ConcurrencyPolicy: v1beta2.ConcurrencyForbid},
 	}
-	s.Status.ScheduleState, s.Status.NextRun = v1beta2.ScheduleStateScheduled, metav1.NewTime(now.Add(9*time.Hour))
+	s.Status.ScheduleState, s.Status.NextRun = v1beta2.ScheduleStateScheduled, metav1.NewTime(now.Add(-135*time.Minute).UTC().Truncate(24*time.Hour).AddDate(0, 0, 1).Add(135*time.Minute))
 	s.Status.Conditions = []metav1.Condition{condition("Ready", "True", "ScheduleValid", "", now)}
 
 	var runs []model.Run
@@ -227,10 +275,16 @@ func schedule(now time.Time) model.Schedule {
 	}}
 
 	out := model.ScheduleOf(s, runs, missed, func(name string) (*time.Location, error) { return time.LoadLocation(name) }, now)
-	out.Compared = &model.Compared{A: runs[4], B: runs[0], Changes: []model.Change{{Name: "spec.executor.memory", Before: "4g", After: "8g"}}}
+	out.Explanation = screen.Explanation(now, screen.UTC, s, nil, missed, lifecycle.Plan{})
 	out.Fresh = model.Fresh{At: now}
-	out.Actions = []model.Action{{Name: "trigger", Title: "Run now"}, {Name: "suspend", Title: "Suspend"}}
+	out.Actions = actions(out.Object, model.Action{Name: "trigger", Title: "Run now"})
 	return out
+}
+
+// compared returns the page of a schedule that compares two runs.
+func compared(s model.Schedule) model.Schedule {
+	s.Compared = &model.Compared{A: s.Runs[4], B: s.Runs[0], Changes: []model.Change{{Name: "spec.executor.memory", Before: "4g", After: "8g"}}}
+	return s
 }
 
 func connect(now time.Time) model.Connect {
@@ -239,10 +293,39 @@ func connect(now time.Time) model.Connect {
 	c.Status.State, c.Status.Server.ServiceName, c.Status.Executors = v1alpha1.SparkConnectStateReady, "notebooks-server", map[string]int{"running": 2}
 	c.Status.Conditions = []metav1.Condition{condition("Ready", "True", "Ready", "", now)}
 
-	out := model.ConnectOf(c, pods(now), nil, now)
+	began := now.Add(-30 * time.Hour)
+	c.Status.Operator = &v1alpha1.OperatorStatus{OperatorStatus: statusv1.OperatorStatus{Attempt: 1, SubmittedAt: micro(began), Phase: "Running", History: []statusv1.OperatorTransition{
+		{Phase: "Launched", At: micro(began.Add(time.Second)), Attempt: 1}, {Phase: "Started", At: micro(began.Add(time.Minute)), Attempt: 1},
+		{Phase: "Running", At: micro(began.Add(2 * time.Minute)), Attempt: 1},
+	}}}
+
+	existing := pods(now, "notebooks", 2)
+	out := model.ConnectOf(c, existing, nil, now)
+	out.Explanation = screen.Explanation(now, screen.UTC, c, existing, nil, lifecycle.Plan{})
+	out.Links = []model.Link{{Title: "Spark UI", URL: "/ui/analytics/notebooks-driver/"}}
+	out.Actions = actions(out.Object, model.Action{Name: "scale", Title: "Scale"})
 	out.Sessions = []model.Session{{ID: "8f1c1e0a-3f5e-4f0e-b6a0-2f7f1b1c7c11", User: "ana", Started: now.Add(-20 * time.Minute), Queries: 14}}
 	out.Fresh = model.Fresh{At: now}
 	return out
+}
+
+// members returns the pods of a cluster: a master, and five workers of which one waits for a node.
+func members(now time.Time) []corev1.Pod {
+	all := pods(now, "shared", 5)
+	for i := range all {
+		role, name := "worker", fmt.Sprintf("shared-worker-%d", i-1)
+		if i == 0 {
+			role, name = "master", "shared-master-0"
+		}
+
+		all[i].Name, all[i].Namespace, all[i].Labels = name, "analytics", map[string]string{"spark-role": role}
+	}
+
+	last := &all[len(all)-1]
+	last.Spec.NodeName, last.Status = "", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/12 nodes are available: 12 Insufficient memory"},
+	}}
+	return all
 }
 
 func cluster(now time.Time) model.Cluster {
@@ -258,7 +341,11 @@ func cluster(now time.Time) model.Cluster {
 	}
 	c.Status.Conditions = []metav1.Condition{condition("Ready", "True", "Ready", "", now)}
 
-	out := model.ClusterOf(c, nil, nil)
+	existing := members(now)
+	out := model.ClusterOf(c, existing, nil)
+	out.Explanation = screen.Explanation(now, screen.UTC, c, existing, nil, lifecycle.Plan{})
+	out.Links = []model.Link{{Title: "Spark UI", URL: "/ui/analytics/shared-master-0/"}}
+	out.Actions = actions(out.Object) // an autoscaler scales it
 	out.Applications = []model.ClusterApplication{{ID: "app-20261129120000-0001", Name: "ad-hoc", User: "spark", State: "RUNNING", Cores: 8, Started: now.Add(-time.Hour)}}
 	out.Fresh = model.Fresh{At: now}
 	return out

@@ -4,6 +4,7 @@ package pages
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -43,11 +44,15 @@ func All(now time.Time) []Page {
 	loading := empty
 	loading.Loading, loading.Notes = true, nil
 
+	denied := model.WindowOf(nil, model.Query{}, now)
+	denied.Denied = true
+
 	return []Page{
 		{"all", "/", view.All(page("All", "all"), window)},
 		{"all-filtered", "/?q=no+such+application", view.All(page("All", "all"), filtered)},
 		{"all-empty", "/empty", view.All(page("All", "all"), empty)},
 		{"all-loading", "/loading", view.All(page("All", "all"), loading)},
+		{"all-denied", "/denied", view.All(page("All", "all"), denied)},
 		{"application", running.Path(), view.Application(page(running.Name, "all"), running)},
 		{"application-failed", failed.Path(), view.Application(page(failed.Name, "all"), failed)},
 		{"application-retrying", retrying.Path(), view.Application(page(retrying.Name, "all"), retrying)},
@@ -59,6 +64,7 @@ func All(now time.Time) []Page {
 		{"manifest", running.Path() + "/manifest", view.ManifestPage(page(running.Name, "all"), running.Object, spec())},
 		{"usage", running.Path() + "/usage", view.UsagePage(page(running.Name, "all"), running.Object, running.Usage)},
 		{"schedule", "/o/scheduledsparkapplications.sparkoperator.k8s.io/etl/nightly", view.Schedule(page("nightly", "all"), schedule(now))},
+		{"schedule-compared", "/o/scheduledsparkapplications.sparkoperator.k8s.io/etl/nightly?compare=1&compare=2", view.Schedule(page("nightly", "all"), compared(schedule(now)))},
 		{"connect", "/o/sparkconnects.sparkoperator.k8s.io/analytics/notebooks", view.Connect(page("notebooks", "all"), connect(now))},
 		{"cluster", "/o/sparkclusters.spark.apache.org/analytics/shared", view.Cluster(page("shared", "all"), cluster(now))},
 		{"namespaces", "/namespaces", view.Namespaces(page("Namespaces", "namespaces"), namespaces(now))},
@@ -77,14 +83,20 @@ func All(now time.Time) []Page {
 	}
 }
 
-// Handler serves the pages, the assets and an event stream with the window of the page All.
-func Handler(all []Page) http.Handler {
+// Handler serves the pages with the present time, the assets, an event stream without events, and a check of a
+// submission that does not end.
+func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/assets/", view.Assets())
 	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush() // the browser may have gone
+
+		<-r.Context().Done()
+	})
+	mux.HandleFunc("/submit/check", func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that the browser has gone
 
 		<-r.Context().Done()
 	})
@@ -95,7 +107,7 @@ func Handler(all []Page) http.Handler {
 		w.Header().Set("Content-Security-Policy", model.Policy)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 
-		for _, page := range all {
+		for _, page := range All(time.Now()) {
 			if page.Path == r.URL.RequestURI() {
 				_ = page.Body.Render(r.Context(), w) // the browser may have gone
 				return
@@ -109,8 +121,9 @@ func Handler(all []Page) http.Handler {
 
 func dialog() model.Dialog {
 	return model.Dialog{
-		Action: "delete", Title: "Delete", Object: "SparkApplication etl/orders", Post: "/a/delete/sparkapplications.sparkoperator.k8s.io/etl/orders", Danger: true, Confirm: "orders",
-		Commands: []string{"kubectl delete sparkapplications.sparkoperator.k8s.io orders -n etl"}, Effect: "The running attempt stops, and the driver and 4 executors are deleted.",
+		Action: "delete", Title: "Delete", Object: "ScheduledSparkApplication etl/nightly", Post: "/a/delete/scheduledsparkapplications.sparkoperator.k8s.io/etl/nightly", Danger: true, Confirm: "nightly",
+		Commands: []string{"sparkctl delete schedule/nightly -n etl", "kubectl delete scheduledsparkapplications.sparkoperator.k8s.io nightly -n etl"},
+		Effect:   "Its runs are deleted too, also those that are active.",
 	}
 }
 
@@ -177,7 +190,7 @@ func doctor(now time.Time) model.Doctor {
 
 func submission() model.Submit {
 	return model.Submit{Mode: "manifest", Namespace: "etl", Text: spec().Manifest, Checks: model.Checks{
-		Checked: true, Manifest: spec().Manifest, Command: "kubectl apply -f orders.yaml",
+		Checked: true, Manifest: spec().Manifest, Command: "sparkctl create -n etl -f app.yaml",
 		Findings: []preview.Finding{
 			{Line: 7, Severity: preview.Error, Rule: "required", Field: "spec.mainApplicationFile", Message: "is missing; set the path of the program"},
 			{Line: 9, Severity: preview.Warning, Rule: "memory", Field: "spec.executor.memory", Message: "has no effect, because spark.executor.memory in sparkConf takes precedence"},

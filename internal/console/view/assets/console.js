@@ -35,6 +35,14 @@ function tick() {
 }
 setInterval(() => { if (!document.hidden) tick(); }, 1000);
 
+// A time that the pointer is on also has the clock of the user's time zone, after that of the server in UTC.
+document.addEventListener("mouseover", (event) => {
+  const time = event.target.closest("time[title]");
+  if (!time || time.dataset.here) return;
+  time.dataset.here = new Date(time.dateTime).toLocaleString();
+  time.title += ", here " + time.dataset.here;
+});
+
 // Live: the banner appears when an event stream breaks, and disappears when one opens again.
 const offline = document.getElementById("offline");
 function setOffline(broken) {
@@ -88,10 +96,23 @@ function openDialog() {
   if (first) first.focus();
 }
 
-function notice(text) {
+function notice(text, milliseconds = 3000) {
   const box = document.getElementById("notice");
   box.textContent = text;
-  setTimeout(() => { if (box.textContent === text) box.textContent = ""; }, 3000);
+  setTimeout(() => { if (box.textContent === text) box.textContent = ""; }, milliseconds);
+}
+
+// An action leads to another page, which shows what was done.
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  const done = event.detail.xhr.getResponseHeader("X-Done");
+  try { if (done) sessionStorage.setItem("done", done); } catch (e) { /* a browser without storage shows only the page */ }
+});
+function showDone() {
+  try {
+    const done = sessionStorage.getItem("done");
+    sessionStorage.removeItem("done");
+    if (done) notice(done, 10000);
+  } catch (e) { /* a browser without storage */ }
 }
 
 function copy(button) {
@@ -152,4 +173,5 @@ new MutationObserver((changes) => {
   });
 }).observe(document.body, { childList: true, subtree: true }); // htmx may replace main
 
+showDone();
 tick();
