@@ -79,6 +79,14 @@ func DriverFacts(pod *corev1.Pod, container string) Driver {
 		d.EndedAt, d.ExitCode, d.HasExit = end.FinishedAt.Time, end.ExitCode, true
 	}
 
+	if c := sparkContainer(pod, container); c != nil {
+		d.Image = c.Image
+	}
+
+	if status != nil {
+		d.ImageID = status.ImageID
+	}
+
 	taken := disruption(pod)
 	d.Evicted = taken.Reason != ""
 	d.UnresponsiveScheduler = UnresponsiveScheduler(pod)
@@ -209,19 +217,28 @@ func attemptOf(pod *corev1.Pod) int32 {
 	return int32(n)
 }
 
-// containerStatus returns the status of the Spark container. This is the container with the given name. If there is
-// none, it is the last container of the pod's spec. The name has priority, because a webhook may have appended a
-// sidecar. The order of the statuses is of no use, because the kubelet sorts them by name.
-func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
-	if n := len(pod.Spec.Containers); n > 0 {
-		last := pod.Spec.Containers[n-1].Name
-		for _, c := range pod.Spec.Containers {
-			if c.Name == name {
-				last = name
-			}
+// sparkContainer returns the Spark container of a pod. This is the container with the given name. If there is none, it
+// is the last container of the pod's spec. The name has priority, because a webhook may have appended a sidecar. The
+// result is nil if the pod has no containers.
+func sparkContainer(pod *corev1.Pod, name string) *corev1.Container {
+	all := pod.Spec.Containers
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i]
 		}
+	}
 
-		name = last
+	if len(all) == 0 {
+		return nil
+	}
+	return &all[len(all)-1]
+}
+
+// containerStatus returns the status of the Spark container. The order of the statuses is of no use, because the
+// kubelet sorts them by name.
+func containerStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+	if c := sparkContainer(pod, name); c != nil {
+		name = c.Name
 	}
 
 	for i := range pod.Status.ContainerStatuses {

@@ -195,6 +195,8 @@ type Driver struct {
 	// SparkVersion is the version label of the pod. It contains the declared version if the operator created the pod,
 	// and the version of the image if spark-submit did. It is empty if the pod has no such label.
 	SparkVersion string
+	// Image is that of the Spark container, and ImageID is how the node identifies it; empty until the node reports it.
+	Image, ImageID string
 	// MissingConfigMap is set if a live read found that the pod waits for a ConfigMap that will never be created. This
 	// is so if the submitter died after it created the pod and before it created the ConfigMap. The field is meaningful
 	// only if Observed.Inspected reports such a read.

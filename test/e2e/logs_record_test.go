@@ -145,8 +145,8 @@ func (p *logPlace) outlivesAsRecord(t *testing.T, atEnd, app *v1beta2.SparkAppli
 		t.Errorf("the record is %+v, and the status %+v", r, status)
 	}
 
-	if r.Image != driver.Spec.Containers[0].Image || r.Links.Logs != status.Logs.Place || !strings.Contains(r.Links.Logs, string(app.UID)) {
-		t.Errorf("the record has the image %s and the links %+v", r.Image, r.Links)
+	if r.Image != driver.Spec.Containers[0].Image || r.ImageID == "" || r.ImageID != driver.Status.ContainerStatuses[0].ImageID || r.Links.Logs != status.Logs.Place || !strings.Contains(r.Links.Logs, string(app.UID)) {
+		t.Errorf("the record has the image %s (%s) and the links %+v", r.Image, r.ImageID, r.Links)
 	}
 
 	var accounts []account

@@ -3,6 +3,7 @@
 package start
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +13,7 @@ import (
 )
 
 // Next returns the start of an attempt after the stored start, which may be nil. It does not change the stored start.
-// A time that is stored stays, because later passes may no longer see the pod. The result is nil before the first pod.
+// Stored fields stay, because later passes may no longer see the pod. The result is nil before the first pod.
 func Next(stored *statusv1.OperatorStart, attempt int32, seen lifecycle.Observed) *statusv1.OperatorStart {
 	s := statusv1.OperatorStart{Attempt: attempt}
 	if stored != nil && stored.Attempt == attempt {
@@ -23,6 +24,7 @@ func Next(stored *statusv1.OperatorStart, attempt int32, seen lifecycle.Observed
 		first(&s.DriverCreated, driver.CreatedAt)
 		first(&s.DriverScheduled, driver.ScheduledAt)
 		first(&s.DriverStarted, driver.StartedAt)
+		s.DriverImage, s.DriverImageID = cmp.Or(driver.Image, s.DriverImage), cmp.Or(driver.ImageID, s.DriverImageID)
 	}
 
 	var created, scheduled, started time.Time

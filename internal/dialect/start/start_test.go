@@ -29,8 +29,8 @@ func pod(name string, seconds ...int) *corev1.Pod {
 	}
 
 	if len(seconds) > 2 {
-		p.Spec.Containers = []corev1.Container{{Name: "spark"}}
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "spark",
+		p.Spec.Containers = []corev1.Container{{Name: "spark", Image: "spark:4"}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "spark", ImageID: "spark@sha256:1",
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: *at(seconds[2])}}}}
 	}
 	return p
@@ -45,7 +45,7 @@ func executor(seconds ...int) lifecycle.Executor {
 }
 
 func TestNext(t *testing.T) {
-	whole := &statusv1.OperatorStart{Attempt: 1, DriverCreated: at(0), DriverScheduled: at(1), DriverStarted: at(4),
+	whole := &statusv1.OperatorStart{Attempt: 1, DriverCreated: at(0), DriverScheduled: at(1), DriverStarted: at(4), DriverImage: "spark:4", DriverImageID: "spark@sha256:1",
 		ExecutorCreated: at(9), ExecutorScheduled: at(9), ExecutorStarted: at(12)}
 
 	for name, test := range map[string]struct {
@@ -114,7 +114,7 @@ func TestAnyOrder(t *testing.T) {
 			stored = next
 		}
 
-		want := &statusv1.OperatorStart{Attempt: 1, DriverCreated: at(0), DriverScheduled: at(1), DriverStarted: at(4),
+		want := &statusv1.OperatorStart{Attempt: 1, DriverCreated: at(0), DriverScheduled: at(1), DriverStarted: at(4), DriverImage: "spark:4", DriverImageID: "spark@sha256:1",
 			ExecutorCreated: at(9), ExecutorScheduled: at(10), ExecutorStarted: at(12)}
 
 		got := Next(stored, 1, lifecycle.Observed{Drivers: driver(0, 1, 4), Executors: []lifecycle.Executor{executor(9, 10, 12)}})

@@ -53,6 +53,7 @@ func requestNames() []string {
 // keptContainer specifies the kept part of corev1.Container.
 var keptContainer = shed.Fields(parts{
 	1: shed.Whole,                 // name
+	2: shed.Whole,                 // image
 	7: shed.Named(ServerVariable), // env
 	8: shed.Fields(parts{ // resources
 		1: shed.Named(string(corev1.ResourceMemory)), // limits
@@ -74,6 +75,7 @@ var keptContainerStatus = shed.Fields(parts{
 	4: shed.Whole, // ready
 	5: shed.Whole, // restartCount
 	6: shed.Whole, // image
+	7: shed.Whole, // imageID
 	9: shed.Whole, // started
 })
 

@@ -39,8 +39,8 @@ var podAnnotations = []string{
 }
 
 // Pod reduces a pod to the parts that become facts: identity, owners, node, service account, scheduler, scheduling
-// gates, requests, container names, status, and the grace period if it is 0. The environment of a driver pod alone is
-// larger than all these parts.
+// gates, requests, names and images of containers, status, and the grace period if it is 0. The environment of a driver
+// pod alone is larger than all these parts.
 func Pod(in any) (any, error) {
 	pod, ok := in.(*corev1.Pod)
 	if !ok {
@@ -135,7 +135,7 @@ func containersRead(all []corev1.ContainerStatus, names []string) []corev1.Conta
 
 		kept = append(kept, corev1.ContainerStatus{
 			Name: words.intern(c.Name), State: stateRead(c.State), LastTerminationState: stateRead(c.LastTerminationState),
-			Ready: c.Ready, RestartCount: c.RestartCount, Image: words.intern(shortened(c.Image)), Started: c.Started,
+			Ready: c.Ready, RestartCount: c.RestartCount, Image: words.intern(shortened(c.Image)), ImageID: words.intern(shortened(c.ImageID)), Started: c.Started,
 		})
 		if len(kept) == 2*maxContainers { // several statuses may have a given name
 			break
@@ -144,14 +144,14 @@ func containersRead(all []corev1.ContainerStatus, names []string) []corev1.Conta
 	return kept
 }
 
-// containerNames returns the first maxContainers containers, and other containers with the given names. Only the field
-// Name of each is set. The number is bounded because a container takes half a kilobyte in memory, even if it takes only
-// a few bytes in the encoded pod.
+// containerNames returns the first maxContainers containers, and other containers with the given names. Only the
+// fields Name and Image of each are set. The number is bounded because a container takes half a kilobyte in memory,
+// even if it takes only a few bytes in the encoded pod.
 func containerNames(all []corev1.Container, names []string) []corev1.Container {
 	var kept []corev1.Container
 	for i := range all {
 		if i < maxContainers || len(kept) < 2*maxContainers && slices.Contains(names, all[i].Name) {
-			kept = append(kept, corev1.Container{Name: words.intern(all[i].Name)})
+			kept = append(kept, corev1.Container{Name: words.intern(all[i].Name), Image: words.intern(shortened(all[i].Image))})
 		}
 	}
 	return kept

@@ -213,7 +213,7 @@ func TestTrimPod(t *testing.T) {
 					corev1.ResourceMemory: resource.MustParse("3Gi"), "amd.com/gpu": resource.MustParse("1")}},
 				Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}}}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1",
-			ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
+			ContainerStatuses: []corev1.ContainerStatus{{Name: "c", ImageID: "i@sha256:1"}}},
 	}
 
 	got, err := Pod(pod)
@@ -231,8 +231,8 @@ func TestTrimPod(t *testing.T) {
 		Spec: corev1.PodSpec{NodeName: "node", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}},
 			Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"),
 				corev1.ResourceMemory: resource.MustParse("3Gi"), lifecycle.TotalGPU: resource.MustParse("1")}},
-			Containers: []corev1.Container{{Name: "c"}}},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}},
+			Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "c", ImageID: "i@sha256:1"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

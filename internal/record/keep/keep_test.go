@@ -280,8 +280,37 @@ func TestOperatorRecordsRuns(t *testing.T) {
 	}
 }
 
+// mirrored is the image of a driver after admission, and digest is how its node identifies it.
+const (
+	mirrored = "mirror.example.com/spark:4.1.4"
+	digest   = "mirror.example.com/spark@sha256:7d5e0a3b"
+)
+
+// pulled runs a driver on a node. Before, it replaces the image, as the admission of a cluster with a mirror does.
+func pulled(w *world.World, driver *corev1.Pod) {
+	w.T.Helper()
+
+	before := driver.DeepCopy()
+
+	driver.Spec.Containers[0].Image = mirrored
+	if err := w.API.Patch(w.T.Context(), driver, client.StrategicMergeFrom(before)); err != nil {
+		w.T.Fatal(err)
+	}
+
+	w.Bind(driver, "nowhere")
+
+	driver = w.WaitPod(driver.Name)
+	before = driver.DeepCopy()
+	driver.Status.Phase = corev1.PodRunning
+
+	driver.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: driver.Spec.Containers[0].Name, Image: mirrored, ImageID: digest, State: world.Running()}}
+	if err := w.API.Status().Patch(w.T.Context(), driver, client.StrategicMergeFrom(before)); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
 // TestDeletedRunIsRecorded checks that the run of an application that is deleted before its end has a record, with its
-// usage, and that the deletion of a run that has ended adds none.
+// usage and the image that its driver ran, and that the deletion of a run that has ended adds none.
 func TestDeletedRunIsRecorded(t *testing.T) {
 	t.Parallel()
 	w, directory := world.New(t), t.TempDir()
@@ -306,15 +335,14 @@ func TestDeletedRunIsRecorded(t *testing.T) {
 
 	over := w.Application("over", scene.WithDriver)
 	driver := w.DriverOf(over, 1)
-	w.Bind(driver, "nowhere")
+	pulled(w, driver)
+	w.WaitState("over", v1beta2.ApplicationStateRunning)
 	w.Execute(driver, scene.Exited(0, ""))
 	w.WaitState("over", v1beta2.ApplicationStateCompleted)
 	w.Remove(over)
 
 	app := w.Application("cut", scene.WithDriver)
-	driver = w.DriverOf(app, 1)
-	w.Bind(driver, "nowhere")
-	w.Kubelet(driver.Name, corev1.PodRunning, world.Running())
+	pulled(w, w.DriverOf(app, 1))
 	w.WaitState("cut", v1beta2.ApplicationStateRunning)
 	w.Remove(app)
 
@@ -325,14 +353,15 @@ func TestDeletedRunIsRecorded(t *testing.T) {
 		}
 
 		record, err := run.Decode([]byte(texts[0]), w.Namespace, app.Name)
-		if err == nil && (record.Outcome != run.Deleted || record.UID != app.UID || record.Attempts != 1 || record.Driver.Requested.MemoryMiB == 0 || record.Links.Logs == "") {
+		if err == nil && (record.Outcome != run.Deleted || record.UID != app.UID || record.Attempts != 1 || record.Driver.Requested.MemoryMiB == 0 || record.Links.Logs == "" ||
+			record.Image != mirrored || record.ImageID != digest) {
 			t.Errorf("the record is %s", texts[0])
 		}
 		return err
 	})
 
 	texts, err := records("over")
-	if err != nil || len(texts) != 1 || !strings.Contains(texts[0], `"outcome":"Succeeded"`) {
+	if err != nil || len(texts) != 1 || !strings.Contains(texts[0], `"outcome":"Succeeded"`) || !strings.Contains(texts[0], `"image":"`+mirrored+`","imageID":"`+digest+`"`) {
 		t.Errorf("the run that had ended has the records %q, %v", texts, err)
 	}
 }

@@ -52,8 +52,11 @@ type Record struct {
 	Schedule string            `json:"schedule,omitempty"`
 	Labels   map[string]string `json:"labels,omitempty"`
 
-	SpecHash      string `json:"specHash,omitempty"`
+	SpecHash string `json:"specHash,omitempty"`
+	// Image is that of the last attempt's driver pod, or that of the spec if no status has it. ImageID is how the node
+	// identified it; empty if no status has it.
 	Image         string `json:"image,omitempty"`
+	ImageID       string `json:"imageID,omitempty"`
 	SparkVersion  string `json:"sparkVersion,omitempty"`
 	ApplicationID string `json:"applicationID,omitempty"` // Spark's, of the last attempt
 
@@ -120,6 +123,10 @@ func Of(object client.Object, now time.Time) *Record {
 	r.SpecHash, r.Attempt, r.Links.History = o.SpecHash, o.Attempt, o.HistoryServerURL
 	r.addAttempts(o)
 
+	if s := o.Start; s != nil && s.Attempt == o.Attempt {
+		r.Image, r.ImageID = cmp.Or(s.DriverImage, r.Image), s.DriverImageID
+	}
+
 	if o.EndedAt != nil {
 		r.Ended = o.EndedAt.UTC()
 	}
@@ -134,7 +141,7 @@ func Of(object client.Object, now time.Time) *Record {
 		r.Reason, r.Message = o.Cause.Reason, o.Cause.Message
 	}
 
-	for _, text := range []*string{&r.Image, &r.Message, &r.ApplicationID} {
+	for _, text := range []*string{&r.Image, &r.ImageID, &r.Message, &r.ApplicationID} {
 		*text = strings.ToValidUTF8((*text)[:min(len(*text), maxText)], "")
 	}
 

@@ -105,6 +105,16 @@ func TestImagesOfKinds(t *testing.T) {
 		}
 	}
 
+	app.Status.Operator = &statusv1.OperatorStatus{Attempt: 2, Start: &statusv1.OperatorStart{Attempt: 2, DriverImage: "mirror/i", DriverImageID: "mirror/i@sha256:1"}}
+	if r := Of(app, noon); r.Image != "mirror/i" || r.ImageID != "mirror/i@sha256:1" {
+		t.Errorf("the image is %s (%s)", r.Image, r.ImageID)
+	}
+
+	app.Status.Operator.Attempt = 3 // the driver of the third attempt has no pod yet
+	if r := Of(app, noon); r.Image != "i" || r.ImageID != "" {
+		t.Errorf("the image is %s (%s)", r.Image, r.ImageID)
+	}
+
 	if r := Of(&sparkv1.SparkCluster{}, noon); r != nil {
 		t.Errorf("a cluster has the run %+v", r)
 	}

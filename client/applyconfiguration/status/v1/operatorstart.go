@@ -9,8 +9,8 @@ import (
 // OperatorStartApplyConfiguration represents a declarative configuration of the OperatorStart type for use
 // with apply.
 //
-// OperatorStart tells when the pods of an attempt became ready for work. The times are those of the pods, which
-// Kubernetes rounds to whole seconds. Each stays after its pod is gone.
+// OperatorStart tells when the pods of an attempt became ready for work, and which image its driver runs. The times are
+// those of the pods, which Kubernetes rounds to whole seconds. Each field stays after its pod is gone.
 type OperatorStartApplyConfiguration struct {
 	// Number of the attempt whose start this is, from 1.
 	Attempt *int32 `json:"attempt,omitempty"`
@@ -20,6 +20,11 @@ type OperatorStartApplyConfiguration struct {
 	DriverScheduled *metav1.Time `json:"driverScheduled,omitempty"`
 	// When the Spark container of the driver started, after its volumes and its image were ready.
 	DriverStarted *metav1.Time `json:"driverStarted,omitempty"`
+	// Image of the Spark container in the driver pod, with the defaults and the changes of admission.
+	DriverImage *string `json:"driverImage,omitempty"`
+	// The same image as the node has identified it, usually with its digest. Absent until the container runtime reports
+	// it.
+	DriverImageID *string `json:"driverImageID,omitempty"`
 	// When the driver created its first executor pod. It does so at the end of the start of its SparkContext.
 	ExecutorCreated *metav1.Time `json:"executorCreated,omitempty"`
 	// When the first executor pod was assigned to a node.
@@ -63,6 +68,22 @@ func (b *OperatorStartApplyConfiguration) WithDriverScheduled(value metav1.Time)
 // If called multiple times, the DriverStarted field is set to the value of the last call.
 func (b *OperatorStartApplyConfiguration) WithDriverStarted(value metav1.Time) *OperatorStartApplyConfiguration {
 	b.DriverStarted = &value
+	return b
+}
+
+// WithDriverImage sets the DriverImage field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DriverImage field is set to the value of the last call.
+func (b *OperatorStartApplyConfiguration) WithDriverImage(value string) *OperatorStartApplyConfiguration {
+	b.DriverImage = &value
+	return b
+}
+
+// WithDriverImageID sets the DriverImageID field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DriverImageID field is set to the value of the last call.
+func (b *OperatorStartApplyConfiguration) WithDriverImageID(value string) *OperatorStartApplyConfiguration {
+	b.DriverImageID = &value
 	return b
 }
 
