@@ -26,6 +26,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/ground/fence"
+	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/ground/telemetry"
 	"github.com/sparkoperator/spark-operator/internal/intake/handlers"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -58,6 +59,11 @@ func New(ctx context.Context, entries []keptlogs.Entry, mgr manager.Manager, lea
 		return nil, err
 	}
 
+	maps, err := store.NewWriter(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetScheme(), mgr.GetClient(), identity.FieldOwner)
+	if err != nil {
+		return nil, err
+	}
+
 	l := &Logs{mgr: mgr, owners: map[schema.GroupVersionKind]handler.MapFunc{}, queues: map[string]func(types.NamespacedName){}}
 
 	metrics.ExpectLogs(logs.Reasons)
@@ -67,7 +73,7 @@ func New(ctx context.Context, entries []keptlogs.Entry, mgr manager.Manager, lea
 	}
 
 	l.keeper, err = logs.New(ctx, logs.Options{
-		Entries: entries, Labels: labels, ConfigMaps: store.ConfigMaps{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
+		Entries: entries, Labels: labels, ConfigMaps: store.ConfigMaps{Reader: mgr.GetAPIReader(), Writer: maps},
 		Streams: streams, Metrics: metrics, Lead: lead, Log: mgr.GetLogger().WithName("logs"),
 		Stored: l.stored, Wake: l.wake, List: l.list,
 		Report: func(a store.Attempt, message string) {

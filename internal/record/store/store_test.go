@@ -12,7 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
@@ -180,8 +182,28 @@ func owned(t *testing.T, namespace string) func(store.Attempt) store.Attempt {
 }
 
 func TestConfigMapsKeepLogs(t *testing.T) {
-	c, namespace := kit.Client(t), kit.Namespace(t)
-	keepsLogs(t, store.ConfigMaps{Reader: c, Writer: c}, namespace, owned(t, namespace))
+	c, namespace, config := kit.Client(t), kit.Namespace(t), kit.Rest(t)
+
+	http, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	w, err := store.NewWriter(config, http, c.Scheme(), c, "tester")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	keepsLogs(t, store.ConfigMaps{Reader: c, Writer: w}, namespace, owned(t, namespace))
+
+	stale := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app", ResourceVersion: "1"}}
+	if err := w.Update(t.Context(), stale); !apierrors.IsConflict(err) {
+		t.Errorf("an update of an old version: %v", err)
+	}
+
+	if err := w.Create(t.Context(), stale); err == nil {
+		t.Error("an object was created twice")
+	}
 }
 
 // TestConfigMapDropsOldAttempts checks that a ConfigMap never exceeds its limit: old attempts go first, and a new file
