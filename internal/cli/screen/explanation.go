@@ -158,10 +158,8 @@ func whatNext(now time.Time, zone Zone, s *kube.Summary, plan lifecycle.Plan) st
 		return "the operator creates the pods when the queue admits them"
 	case len(acts) > 0:
 		return "the operator " + strings.Join(acts, ", then ")
-	case s.Kind.Name == "schedule" && s.Next.After(now) && s.Result != kube.Suspended:
-		return fmt.Sprintf("the next run starts at %s, in %s", zone.Time(s.Next), Short(s.Next.Sub(now)))
-	case s.Kind.Name != "schedule" && s.Next.After(now) && s.Result == kube.Pending:
-		return fmt.Sprintf("the operator starts attempt %d at %s, in %s", s.Attempt+1, zone.Time(s.Next), Short(s.Next.Sub(now)))
+	case nextStart(s) != "" && s.Next.After(now):
+		return fmt.Sprintf("%s at %s, in %s", nextStart(s), zone.Time(s.Next), Short(s.Next.Sub(now)))
 	case s.Over() && plan.RequeueAfter == 0:
 		return "nothing: it has ended; to run it again, edit its spec or use " + string(s.Hint("restart"))
 	case s.Over():
@@ -172,4 +170,15 @@ func whatNext(now time.Time, zone Zone, s *kube.Summary, plan lifecycle.Plan) st
 		return fmt.Sprintf("the operator waits for a change of the pods, for at most %s", Short(plan.RequeueAfter))
 	}
 	return "the operator waits for a change of the pods or of the spec"
+}
+
+// nextStart returns what starts at the next time of the status, or "" if nothing does.
+func nextStart(s *kube.Summary) string {
+	switch {
+	case s.Kind.Name == "schedule" && s.Result != kube.Suspended:
+		return "the next run starts"
+	case s.Kind.Name != "schedule" && s.Result == kube.Pending:
+		return fmt.Sprintf("the operator starts attempt %d", s.Attempt+1)
+	}
+	return ""
 }

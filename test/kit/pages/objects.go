@@ -105,6 +105,7 @@ func application(now time.Time, state string) model.Application {
 	}
 
 	recent := events(now, app.Name)
+
 	a := model.ApplicationOf(app, existing, recent, now)
 	for i := range a.Pods {
 		if !a.Pods[i].Over() {
@@ -115,6 +116,7 @@ func application(now time.Time, state string) model.Application {
 	a.Start = start(at(26).Time)
 	a.Explanation = screen.Explanation(now, screen.UTC, app, existing, recent, next)
 	a.Fresh = model.Fresh{At: now}
+
 	a.Links = []model.Link{{Title: "History", URL: "https://history.example.org/history/spark-1/jobs/", External: true}}
 	if state == "running" {
 		a.Links = append([]model.Link{{Title: "Spark UI", URL: "/ui/etl/orders-driver/"}}, a.Links...)
