@@ -137,6 +137,9 @@ func (w *suite) historyServer(t *testing.T) {
 	for _, o := range []client.Object{ended, killed, apache} {
 		w.remove(t, o)
 	}
+
+	// Servers of later tests have no volume. With --reuse-values, the stored values of the chart would bring it back.
+	w.upgrade(t, "--reuse-values=false", "--reset-then-reuse-values", "--set", "historyServer.enable=false", "--set", "historyServer.volume=null")
 }
 
 // historyVolumes creates the volumes of the documentation, for another directory of the node.

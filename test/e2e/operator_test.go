@@ -54,6 +54,7 @@ func TestOperator(t *testing.T) {
 		t.Run("upgrades", suite.upgrades)
 		t.Run("History Server", suite.historyServer)
 		t.Run("History Server on S3", suite.historyOnS3)
+		t.Run("History Server on Google Cloud Storage", suite.historyOnGCS)
 	}
 
 	t.Run("kept logs", suite.keptLogs)

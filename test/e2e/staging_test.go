@@ -315,9 +315,12 @@ func (s *stagingTest) requests(t *testing.T, method string, want int) {
 	}
 }
 
-// s3aJars returns a directory with hadoop-aws and the parts of the AWS SDK that it needs. It downloads them once per
-// machine. Maven verifies their checksums.
-func s3aJars(t *testing.T) string {
+// s3aJars returns a directory with hadoop-aws and the parts of the AWS SDK that it needs.
+func s3aJars(t *testing.T) string { return mavenJars(t, "s3a", "testdata/staging/pom.xml") }
+
+// mavenJars returns a directory with the dependencies of a POM. It downloads them once per machine. Maven verifies
+// their checksums.
+func mavenJars(t *testing.T, name, file string) string {
 	t.Helper()
 
 	cache, err := os.UserCacheDir()
@@ -325,19 +328,19 @@ func s3aJars(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	pom, err := filepath.Abs("testdata/staging/pom.xml")
+	pom, err := filepath.Abs(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	dir := filepath.Join(cache, "sparklocal", "jars", "s3a-"+digestOf(pom)[:16])
+	dir := filepath.Join(cache, "sparklocal", "jars", name+"-"+digestOf(pom)[:16])
 	if _, err := os.Stat(dir); err == nil {
 		return dir
 	}
 
 	maven, err := exec.LookPath("mvn")
 	if err != nil {
-		t.Skip("fetching hadoop-aws needs Maven")
+		t.Skip("fetching the jars of " + name + " needs Maven")
 	}
 
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -353,7 +356,7 @@ func s3aJars(t *testing.T) string {
 	out, err := exec.CommandContext(t.Context(), maven, "--batch-mode", "--quiet", "--strict-checksums", "--file", pom,
 		copyGoal+"-dependencies", "-DoutputDirectory="+part).CombinedOutput()
 	if err != nil {
-		t.Fatalf("fetch hadoop-aws: %v\n%s", err, out)
+		t.Fatalf("fetch the jars of %s: %v\n%s", name, err, out)
 	}
 
 	if err := os.Chmod(part, 0o755); err != nil {

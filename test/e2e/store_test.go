@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -11,9 +12,10 @@ import (
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 )
 
-// These are the port and the credentials of an object store.
+// These are the port of an object store, its program in the pod, and its credentials.
 const (
 	storePort   = 7070
+	storeServer = "/opt/server"
 	storeUser   = "tester"
 	storeSecret = "secret-of-the-tester"
 )
@@ -23,16 +25,29 @@ const (
 // stops, and its Service leads to it even while its node is lost.
 func (w *suite) startStore(t *testing.T, name string, further ...corev1.Container) {
 	t.Helper()
-	server := filepath.Join(t.TempDir(), "versitygw")
+	w.startServer(t, name, "s3", "github.com/versity/versitygw/cmd/versitygw",
+		"mkdir -p /data/bucket && exec "+storeServer+" --access "+storeUser+" --secret "+storeSecret+" --port :7070 posix /data", further...)
+}
+
+// startGoogleStore starts fake-gcs-server with one bucket, in a pod.
+func (w *suite) startGoogleStore(t *testing.T, name string) {
+	t.Helper()
+
+	address := fmt.Sprintf("%s.default.svc:%d", name, storePort)
+	w.startServer(t, name, "gcs", "github.com/fsouza/fake-gcs-server", "mkdir -p /data/bucket && exec "+storeServer+
+		" -scheme http -port 7070 -backend memory -data /data -public-host "+address+" -external-url http://"+address)
+}
+
+// startServer builds the server of an object store in a module below tools, and starts it by a command in a pod.
+func (w *suite) startServer(t *testing.T, name, module, pkg, command string, further ...corev1.Container) {
+	t.Helper()
+	server := filepath.Join(t.TempDir(), "server")
 	// Without cgo, the program runs in any image.
-	goBuild(t, filepath.Join(root, "tools/s3"), server, "github.com/versity/versitygw/cmd/versitygw", "CGO_ENABLED=0")
+	goBuild(t, filepath.Join(root, "tools", module), server, pkg, "CGO_ENABLED=0")
 
 	containers := append([]corev1.Container{{
-		Name: "s3", Ports: []corev1.ContainerPort{{ContainerPort: storePort}},
-		Args: []string{"bash", "-c",
-			"mkdir -p /data/bucket && exec /opt/versitygw --access " + storeUser + " --secret " + storeSecret +
-				" --port :7070 posix /data"},
-		VolumeMounts: []corev1.VolumeMount{{Name: "server", MountPath: "/opt/versitygw", ReadOnly: true}},
+		Name: module, Ports: []corev1.ContainerPort{{ContainerPort: storePort}}, Args: []string{"bash", "-c", command},
+		VolumeMounts: []corev1.VolumeMount{{Name: "server", MountPath: storeServer, ReadOnly: true}},
 	}}, further...)
 
 	var ports []corev1.ServicePort
