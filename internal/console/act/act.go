@@ -102,8 +102,8 @@ func do[T any](o *once[T], r *web.Request, key string, content any, act func(con
 	return o.do(key, func() (T, error) { return act(ctx) })
 }
 
-// header has what was done. The script shows it on the page to which the answer leads.
-const header = "X-Done"
+// doneHeader is the header that says what was done. The script shows it on the page to which the answer leads.
+const doneHeader = "X-Done"
 
 // redirect leads a browser to another page after something was done.
 func redirect(w http.ResponseWriter, r *web.Request, path, done string) {
@@ -112,7 +112,7 @@ func redirect(w http.ResponseWriter, r *web.Request, path, done string) {
 		return
 	}
 
-	w.Header().Set(header, done)
+	w.Header().Set(doneHeader, done)
 	w.Header().Set("Hx-Redirect", path)
 	w.WriteHeader(http.StatusNoContent)
 }
