@@ -491,10 +491,27 @@ type Plan struct {
 	Next         Memory        // the memory to store; everything else is observed again
 	Actions      []Action      // in the order in which they are carried out
 	RequeueAfter time.Duration // requeue after this time; 0: only an event starts the next pass
+	Limit        Limit         // the next limit of the spec, for people; RequeueAfter may be earlier
 	// Shortages are a fact for the next decision (Observed.Shortages). They are not stored, because storing them would
 	// cost a status write for each executor that is created or ends. A new process therefore starts with no shortages,
 	// which only delays a report.
 	Shortages Shortages
+}
+
+// Limit is the time at which the operator ends an attempt, or deletes objects, if nothing changes first. Its zero value
+// is no limit.
+type Limit struct {
+	At     time.Time
+	Part   Part   // Attempt or Application
+	Reason string // the reason with which an attempt ends, such as RunTimedOut; empty for a deletion
+}
+
+// Sooner returns the limit that passes first.
+func (l Limit) Sooner(other Limit) Limit {
+	if l.At.IsZero() || other.At.Before(l.At) {
+		return other
+	}
+	return l
 }
 
 // Soonest returns the shorter of two waits, such as Plan.RequeueAfter. A wait of 0 or less means that no pass is

@@ -153,6 +153,7 @@ func whatNext(now time.Time, zone Zone, s *kube.Summary, plan lifecycle.Plan) st
 		}
 	}
 
+	limit := plan.Limit
 	switch {
 	case s.Queued(): // the plan knows nothing of the queue
 		return "the operator creates the pods when the queue admits them"
@@ -160,16 +161,27 @@ func whatNext(now time.Time, zone Zone, s *kube.Summary, plan lifecycle.Plan) st
 		return "the operator " + strings.Join(acts, ", then ")
 	case nextStart(s) != "" && s.Next.After(now):
 		return fmt.Sprintf("%s at %s, in %s", nextStart(s), zone.Time(s.Next), Short(s.Next.Sub(now)))
-	case s.Over() && plan.RequeueAfter == 0:
-		return "nothing: it has ended; to run it again, edit its spec or use " + string(s.Hint("restart"))
 	case s.Over():
-		return fmt.Sprintf("it has ended; the operator handles it again in %s, for example to delete it after its time to live", Short(plan.RequeueAfter))
+		return afterEnd(now, zone, s, plan)
 	case s.Result == kube.Suspended:
 		return "nothing until it is resumed: " + string(s.Hint("resume"))
+	case limit.Reason != "":
+		return fmt.Sprintf("the operator waits for a change of the pods; at %s, in %s, it ends the attempt with %s", zone.Time(limit.At), Short(limit.At.Sub(now)), limit.Reason)
 	case plan.RequeueAfter > 0:
 		return fmt.Sprintf("the operator waits for a change of the pods, for at most %s", Short(plan.RequeueAfter))
 	}
 	return "the operator waits for a change of the pods or of the spec"
+}
+
+// afterEnd returns a text about what the operator does after the end of an application.
+func afterEnd(now time.Time, zone Zone, s *kube.Summary, plan lifecycle.Plan) string {
+	switch limit := plan.Limit; {
+	case !limit.At.IsZero() && limit.Reason == "":
+		return fmt.Sprintf("it has ended; the operator deletes %s at %s, in %s", partWords[limit.Part], zone.Time(limit.At), Short(limit.At.Sub(now)))
+	case plan.RequeueAfter == 0:
+		return "nothing: it has ended; to run it again, edit its spec or use " + string(s.Hint("restart"))
+	}
+	return fmt.Sprintf("it has ended; the operator handles it again in %s", Short(plan.RequeueAfter))
 }
 
 // nextStart returns what starts at the next time of the status, or "" if nothing does.

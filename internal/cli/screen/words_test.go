@@ -156,6 +156,31 @@ func TestNextAttempt(t *testing.T) {
 	}
 }
 
+// TestNextLimit checks that explain announces the limit at which an attempt ends, or at which something is deleted.
+func TestNextLimit(t *testing.T) {
+	at := now.Add(5 * time.Hour)
+
+	for name, test := range map[string]struct {
+		result kube.Result
+		limit  lifecycle.Limit
+		want   string
+	}{
+		"a deadline":                   {kube.Running, lifecycle.Limit{At: at, Part: lifecycle.Attempt, Reason: lifecycle.ReasonRunTimedOut}, "the operator waits for a change of the pods; at "},
+		"the deadline of an ended run": {kube.Succeeded, lifecycle.Limit{At: at, Part: lifecycle.Attempt, Reason: lifecycle.ReasonRunTimedOut}, "it has ended; the operator handles it again in 40s"},
+		"the end of the time to live":  {kube.Succeeded, lifecycle.Limit{At: at, Part: lifecycle.Application}, "it has ended; the operator deletes the custom resource at "},
+		"the end of the retained pods": {kube.Failed, lifecycle.Limit{At: at, Part: lifecycle.Attempt}, "it has ended; the operator deletes the objects of the attempt at "},
+	} {
+		s := kube.Summarize(&v1beta2.SparkApplication{})
+
+		s.Result = test.result
+
+		got := whatNext(now, Zone{}, &s, lifecycle.Plan{RequeueAfter: 40 * time.Second, Limit: test.limit})
+		if !strings.HasPrefix(got, test.want) || test.limit.Reason != "" && test.result == kube.Running && !strings.HasSuffix(got, ", in 5h, it ends the attempt with "+test.limit.Reason) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // TestNextOfASuspendedSchedule checks that explain announces no run of a suspended schedule, and none in the past.
 func TestNextOfASuspendedSchedule(t *testing.T) {
 	schedule := kube.Summarize(&v1beta2.ScheduledSparkApplication{})

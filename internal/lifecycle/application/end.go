@@ -212,8 +212,8 @@ func (s *step) finished() bool {
 	}
 
 	if s.app.TTL != nil {
-		left := s.m.EndedAt.Add(*s.app.TTL).Sub(s.now)
-		if left <= 0 {
+		expiry := s.m.EndedAt.Add(*s.app.TTL)
+		if !s.now.Before(expiry) {
 			s.requeueAfter(repeatDelay)
 
 			if !s.actionsBlocked() {
@@ -222,7 +222,7 @@ func (s *step) finished() bool {
 			return false
 		}
 
-		s.requeueAfter(left)
+		s.requeueAt(lifecycle.Limit{At: expiry, Part: lifecycle.Application})
 	}
 
 	if s.app.IsServer && s.mayRestart() {

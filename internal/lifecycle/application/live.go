@@ -2,6 +2,7 @@ package application
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
@@ -463,18 +464,13 @@ func (s *step) timedOut(d *lifecycle.Driver, outcome lifecycle.Outcome, cause li
 }
 
 func (s *step) expired(bounds []deadline) (lifecycle.Outcome, lifecycle.Cause, bool) {
-	var first *deadline
-	for _, next := range bounds {
-		if first == nil || next.at.Before(first.at) {
-			first = &next
-		}
+	if len(bounds) == 0 {
+		return "", lifecycle.Cause{}, false
 	}
 
-	switch {
-	case first == nil:
-		return "", lifecycle.Cause{}, false
-	case s.now.Before(first.at):
-		s.requeueAfter(first.at.Sub(s.now))
+	first := slices.MinFunc(bounds, func(a, b deadline) int { return a.at.Compare(b.at) })
+	if s.now.Before(first.at) {
+		s.requeueAt(lifecycle.Limit{At: first.at, Part: lifecycle.Attempt, Reason: first.cause.Reason})
 		return "", lifecycle.Cause{}, false
 	}
 

@@ -123,6 +123,10 @@ func checkBounded(t *testing.T, app lifecycle.App, seen lifecycle.Observed, now 
 		t.Fatalf("requeue after %s", plan.RequeueAfter)
 	}
 
+	if l := plan.Limit; !l.At.IsZero() && (!l.At.After(now) || plan.RequeueAfter == 0 || now.Add(plan.RequeueAfter).After(lifecycle.Latest(l.At, now.Add(time.Millisecond)))) {
+		t.Fatalf("the limit %+v at %s, and a pass after %s", l, now, plan.RequeueAfter)
+	}
+
 	if plan.RequeueAfter > 0 || app.Deleting || slices.ContainsFunc(plan.Actions, queue.LeadsToDecision) {
 		return
 	}

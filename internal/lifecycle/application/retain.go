@@ -28,8 +28,7 @@ func (s *step) retainsObjects() bool {
 // objects.
 func (s *step) hasRetention() bool { return s.app.Retain != lifecycle.Retention{} }
 
-// retentionOver reports whether retained objects must be deleted, because the retention time has passed or the rule has
-// changed.
+// retentionOver reports whether retained objects must be deleted: their time has passed, or the rule has changed.
 func (s *step) retentionOver() bool {
 	switch {
 	case !s.retainsObjects():
@@ -38,11 +37,11 @@ func (s *step) retentionOver() bool {
 		return false
 	}
 
-	left := s.m.Since.Add(*s.app.Retain.For).Sub(s.now)
-	if left > 0 {
-		s.requeueAfter(left)
+	end := s.m.Since.Add(*s.app.Retain.For)
+	if s.now.Before(end) {
+		s.requeueAt(lifecycle.Limit{At: end, Part: lifecycle.Attempt})
 	}
-	return left <= 0
+	return !s.now.Before(end)
 }
 
 // released reports whether no object of the application's attempts is left, and no request for quota. If objects are

@@ -173,6 +173,12 @@ func (s *step) requeueAfter(d time.Duration) {
 	s.plan.RequeueAfter = lifecycle.RequeueWithin(s.plan.RequeueAfter, d)
 }
 
+// requeueAt requests another pass at the time of a limit, which has not passed yet.
+func (s *step) requeueAt(limit lifecycle.Limit) {
+	s.requeueAfter(limit.At.Sub(s.now))
+	s.plan.Limit = s.plan.Limit.Sooner(limit)
+}
+
 // waitFor stores the wait reason of the current phase in the memory. It reports a new reason, but not a new message
 // with the same reason, because Kubernetes describes the same problem in many ways.
 func (s *step) waitFor(part lifecycle.Part, name string, cause lifecycle.Cause) {

@@ -795,6 +795,34 @@ func TestDeadlines(t *testing.T) {
 	})
 }
 
+// TestLimit checks which limit a plan names: the first of those that apply.
+func TestLimit(t *testing.T) {
+	hour := 3600 * second
+	limited := appWith(func(a *lifecycle.App) { a.Deadlines.DriverStart, a.Deadlines.Run = 30*second, hour })
+	kept := secondFamily(retain(lifecycle.RetainAlways), func(a *lifecycle.App) { a.Retain.For, a.TTL = new(60*second), &hour })
+
+	for name, c := range map[string]struct {
+		app  lifecycle.App
+		m    lifecycle.Memory
+		seen lifecycle.Observed
+		want lifecycle.Limit
+	}{
+		"none": {appWith(), memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning), lifecycle.Limit{}},
+		"the start, before the end of the run": {limited, memoryIn(lifecycle.Launched), driver(lifecycle.DriverPending),
+			lifecycle.Limit{At: at(30), Part: lifecycle.Attempt, Reason: lifecycle.ReasonStartTimedOut}},
+		"the end of the run": {limited, memoryIn(lifecycle.Running), driver(lifecycle.DriverRunning, readyAt(7)),
+			lifecycle.Limit{At: at(3600), Part: lifecycle.Attempt, Reason: lifecycle.ReasonRunTimedOut}},
+		"the retention, before the time to live": {kept, memoryIn(lifecycle.Retained, outcome(lifecycle.Failed, "r", 10)), driver(lifecycle.DriverFailed),
+			lifecycle.Limit{At: memoryIn(lifecycle.Retained).Since.Add(60 * second), Part: lifecycle.Attempt}},
+		"the time to live": {kept, memoryIn(lifecycle.Done, outcome(lifecycle.Failed, "r", 10)), confirmed,
+			lifecycle.Limit{At: at(3610), Part: lifecycle.Application}},
+	} {
+		if d := cmp.Diff(c.want, Step(c.app, c.m, c.seen, at(20)).Limit); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
 func TestDeadlineTellsWhatItWaitedFor(t *testing.T) {
 	app := appWith(func(a *lifecycle.App) { a.Deadlines.DriverStart = 30 * second })
 	mem := memoryIn(lifecycle.Launched,
