@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/sparkoperator/spark-operator/internal/console/live"
-	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 )
@@ -34,8 +34,8 @@ const (
 // queryParameters describes the parameters of a query.
 var queryParameters = map[string]string{
 	"namespace": "only these namespaces, with commas", "kind": "only these kinds, such as app or sparkclusters.spark.apache.org", "result": "only these results: pending, running, succeeded, failed, suspended",
-	"q": "words that the namespace, name, state, cause, owner or version must have", "label": "a label selector, as kubectl takes it",
-	"sort": "the column: " + strings.Join(model.Sorts, ", ") + "; with - before it, in reverse order", "offset": "the first row", "limit": fmt.Sprintf("the number of rows, at most %d", model.MaxLimit),
+	"q": "words that the namespace, name, state, cause, owner or version must have, and comparisons of columns, such as duration>1h", "label": "a label selector, as kubectl takes it",
+	"sort": "the column: " + strings.Join(table.Sorts, ", ") + "; with - before it, in reverse order", "offset": "the first row", "limit": fmt.Sprintf("the number of rows, at most %d", table.MaxLimit),
 }
 
 // addAll adds the table of all objects and its events.
@@ -46,20 +46,25 @@ func (c *console) addAll() {
 	c.Stream(web.Route{Path: "/events", Title: "Events", Summary: "The table as HTML, whenever it has changed.", Parameters: queryParameters}, c.events)
 }
 
-func (c *console) readAll(r *web.Request) (model.Window, error) {
-	q, ignored := model.ParseQuery(r.URL.Query())
+func (c *console) readAll(r *web.Request) (table.Window, error) {
+	q, ignored := table.ParseQuery(r.URL.Query())
 
 	v, err := c.open(r, q.Namespaces)
 	if err != nil {
-		return model.Window{}, err
+		return table.Window{}, err
 	}
 	defer v.Close()
 
-	w := v.Window(q, r.Now)
+	return windowOf(v, q, ignored, r.Now), nil
+}
+
+// windowOf returns the window of a query with notes about what was left out of the query.
+func windowOf(v *live.View, q table.Query, ignored []string, now time.Time) table.Window {
+	w := v.Window(q, now)
 	for _, text := range ignored {
-		w.Notes = append(w.Notes, "The address has an unknown "+text+", which is left out.")
+		w.Notes = append(w.Notes, "Left out: "+text+".")
 	}
-	return w, nil
+	return w
 }
 
 // open returns a view whose lists have been read, or have taken too long. The caller closes it.
@@ -85,7 +90,7 @@ func (c *console) open(r *web.Request, named []string) (*live.View, error) {
 // with the session.
 func (c *console) events(w http.ResponseWriter, r *web.Request) error {
 	ctx := r.Context()
-	q, _ := model.ParseQuery(r.URL.Query())
+	q, ignored := table.ParseQuery(r.URL.Query())
 
 	v, err := c.live.Open(ctx, r.Session.User, q.Namespaces)
 	if err != nil {
@@ -99,11 +104,11 @@ func (c *console) events(w http.ResponseWriter, r *web.Request) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 
-	var last model.Window
+	var last table.Window
 	for sent := (time.Time{}); ; {
 		now := time.Now()
 
-		window := v.Window(q, now)
+		window := windowOf(v, q, ignored, now)
 		if now.Sub(sent) >= heartbeat-time.Second || !same(window, last) {
 			last, sent = window, now
 			if err := send(ctx, w, "window", view.Window(window, now)); err != nil {
@@ -181,7 +186,7 @@ func send(ctx context.Context, w http.ResponseWriter, name string, c templ.Compo
 }
 
 // same reports whether two windows show the same, apart from their freshness.
-func same(a, b model.Window) bool {
+func same(a, b table.Window) bool {
 	a.Fresh.At, b.Fresh.At = time.Time{}, time.Time{}
 	return reflect.DeepEqual(a, b)
 }

@@ -18,8 +18,8 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/console"
-	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
 )
@@ -50,6 +50,21 @@ func TestTableIsLive(t *testing.T) {
 	await(t, events, "its end", func(e event) bool {
 		return strings.Contains(e.data, ">first<") && !strings.Contains(e.data, ">second<")
 	})
+}
+
+// TestSearchThatCannotBeRead checks that the page names a word of the search that it leaves out, also after its first
+// event.
+func TestSearchThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+
+	w := scene.New(t)
+	w.Application("first")
+
+	b := serve(t, alone(t, kit.Rest(t))).local()
+	query := "?q=memory%3E64GB+attempts%3C9&namespace=" + w.Namespace
+
+	b.waitFor("/"+query, "Left out: the comparison &#34;memory&gt;64GB&#34;, which cannot be read.")
+	await(t, b.events(query), "the note", func(e event) bool { return strings.Contains(e.data, "Left out") && strings.Contains(e.data, ">first<") })
 }
 
 // TestOneTimeToken checks that the address of sparkctl console works once, and that nothing is shown without it.
@@ -231,7 +246,7 @@ func TestNamespacesOfOthers(t *testing.T) {
 		}
 	}
 
-	var window model.Window
+	var window table.Window
 	if err := json.Unmarshal([]byte(b.get("/api/v1/objects").text), &window); err != nil || window.All != 1 || window.Total != 1 || len(window.Namespaces) != 1 {
 		t.Errorf("the user sees %d of %d objects in %v, want the own one: %v", window.Total, window.All, window.Namespaces, err)
 	}
@@ -436,7 +451,7 @@ func TestPrograms(t *testing.T) {
 	b := serve(t, team(t)).browser()
 	token := "Bearer " + account(w, "viewer", w.Namespace)
 
-	var window model.Window
+	var window table.Window
 
 	got := b.get("/api/v1/objects?namespace="+w.Namespace, "Authorization", token)
 	if err := json.Unmarshal([]byte(got.text), &window); err != nil || len(window.Rows) != 1 || window.Rows[0].Name != "app" {

@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 )
@@ -66,7 +67,7 @@ func (c *console) readDoctor(r *web.Request) (model.Doctor, error) {
 
 	select {
 	case <-found.ready:
-		return model.Doctor{Findings: found.found, Fresh: model.Fresh{At: found.at}, Problem: found.problem}, nil
+		return model.Doctor{Findings: found.found, Fresh: table.Fresh{At: found.at}, Problem: found.problem}, nil
 	case <-wait.C:
 	case <-r.Context().Done():
 	}

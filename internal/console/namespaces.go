@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/paged"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 )
@@ -32,7 +33,7 @@ func (c *console) addNamespaces() {
 }
 
 func (c *console) readNamespaces(r *web.Request) (model.Namespaces, error) {
-	q, _ := model.ParseQuery(r.URL.Query())
+	q, _ := table.ParseQuery(r.URL.Query())
 
 	v, err := c.open(r, q.Namespaces)
 	if err != nil {

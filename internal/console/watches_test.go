@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/sparkoperator/spark-operator/internal/console"
-	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/test/kit"
 	"github.com/sparkoperator/spark-operator/test/kit/scene"
@@ -154,7 +154,7 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	await(t, ann.events(""), "the application", sees("first"))
 	gate.wait(t, "the watches of ann", annToken, true)
 
-	for _, path := range []string{"/", "/namespaces", "/doctor?run=true", "/submit", model.ObjectPath("sparkapplications.sparkoperator.k8s.io", w.Namespace, "first")} {
+	for _, path := range []string{"/", "/namespaces", "/doctor?run=true", "/submit", table.ObjectPath("sparkapplications.sparkoperator.k8s.io", w.Namespace, "first")} {
 		if got := ann.get(path); got.status != http.StatusOK {
 			t.Errorf("%s answers %d", path, got.status)
 		}

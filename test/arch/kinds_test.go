@@ -24,7 +24,7 @@ var listsOfKinds = map[string]string{
 	"internal/cli/ledger fieldsOf":      "names the fields with the memory and the CPU of pods, which are elsewhere in each spec",
 	"internal/record/run describe":      "reads the image and the version of Spark, which are elsewhere in each spec",
 	"internal/cli/convert Convert":      "converts between two kinds of applications",
-	"internal/console/model addSpec":    "reads the number of executors and the version of Spark, which are elsewhere in each spec",
+	"internal/console/table addSpec":    "reads the number of executors and the version of Spark, which are elsewhere in each spec",
 	"internal/console/detail one":       "chooses the page, which differs by kind",
 }
 

@@ -267,3 +267,11 @@ func (s *Summary) advise() {
 
 // Over reports whether the object has ended: its result does not change any more, unless somebody edits the object.
 func (s *Summary) Over() bool { return s.Observed && (s.Result == Succeeded || s.Result == Failed) }
+
+// TimeOf returns a time of a status, or the zero time for nil.
+func TimeOf(at *metav1.Time) time.Time {
+	if at == nil {
+		return time.Time{}
+	}
+	return at.Time
+}

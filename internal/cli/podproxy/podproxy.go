@@ -79,10 +79,10 @@ const (
 // ErrTooLarge is the error for an answer that is larger than what Read reads.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Read returns the answer to a GET request to a port of a pod, as Do sends it. If the answer is an error of the API
-// server, Read returns this error, which Explain can make readable.
-func Read(ctx context.Context, c *kube.Client, pod *corev1.Pod, port int, at string) ([]byte, error) {
-	answer, err := Do(ctx, c, http.MethodGet, pod, port, &url.URL{Path: at}, http.Header{"Accept": {"application/json"}})
+// Read returns the answer to a GET request for a path and a query to a port of a pod, as Do sends it. If the answer is
+// an error of the API server, Read returns this error, which Explain can make readable.
+func Read(ctx context.Context, c *kube.Client, pod *corev1.Pod, port int, at *url.URL) ([]byte, error) {
+	answer, err := Do(ctx, c, http.MethodGet, pod, port, at, http.Header{"Accept": {"application/json"}})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package podproxy
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +37,7 @@ type App struct {
 // that is wanted, such as stages or jobs, is missing.
 func ReadApp(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string) (app App, missing string) {
 	var apps []App
-	if missing := readJSON(ctx, c, pod, part, applications, &apps); missing != "" {
+	if missing := readJSON(ctx, c, pod, part, &url.URL{Path: applications}, &apps); missing != "" {
 		return App{}, missing
 	}
 
@@ -49,7 +50,13 @@ func ReadApp(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string) 
 // Read decodes what Spark's REST API answers about a part of the application. If there is no answer, the result says
 // why the part is missing.
 func (a App) Read(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string, into any) (missing string) {
-	return readJSON(ctx, c, pod, part, applications+"/"+a.ID+"/"+part, into)
+	return a.ReadQuery(ctx, c, pod, part, part, nil, into)
+}
+
+// ReadQuery decodes what Spark's REST API answers to a query about a path of the application. The part is the name of
+// the answer, as for Read.
+func (a App) ReadQuery(ctx context.Context, c *kube.Client, pod *corev1.Pod, part, path string, query url.Values, into any) (missing string) {
+	return readJSON(ctx, c, pod, part, &url.URL{Path: applications + "/" + a.ID + "/" + path, RawQuery: query.Encode()}, into)
 }
 
 // ReadPart decodes a part of the application that runs in a driver pod, as Read does.
@@ -62,8 +69,8 @@ func ReadPart(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string,
 }
 
 // readJSON decodes one response of Spark's REST API. If there is no response, the result says why a part is missing.
-func readJSON(ctx context.Context, c *kube.Client, pod *corev1.Pod, part, path string, into any) (missing string) {
-	text, err := Read(ctx, c, pod, UIPort(pod), path)
+func readJSON(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string, at *url.URL, into any) (missing string) {
+	text, err := Read(ctx, c, pod, UIPort(pod), at)
 	switch {
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("no %s: %v", part, c.Explain(err))

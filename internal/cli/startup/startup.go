@@ -6,8 +6,6 @@ package startup
 import (
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
@@ -46,9 +44,9 @@ func Steps(s *kube.Summary, spark *Times) (steps []Step) {
 		name string
 		at   time.Time
 	}{
-		{"queue", timeOf(s.Start.DriverCreated)}, {"driver's node", timeOf(s.Start.DriverScheduled)}, {"volumes and image", timeOf(s.Start.DriverStarted)},
-		{"JVM", spark.ContextBegan}, {"SparkContext", timeOf(s.Start.ExecutorCreated)}, {"executor's node", timeOf(s.Start.ExecutorScheduled)},
-		{"volumes and image", timeOf(s.Start.ExecutorStarted)}, {"executor's JVM", spark.ExecutorRegistered}, {"first task", spark.FirstTask},
+		{"queue", kube.TimeOf(s.Start.DriverCreated)}, {"driver's node", kube.TimeOf(s.Start.DriverScheduled)}, {"volumes and image", kube.TimeOf(s.Start.DriverStarted)},
+		{"JVM", spark.ContextBegan}, {"SparkContext", kube.TimeOf(s.Start.ExecutorCreated)}, {"executor's node", kube.TimeOf(s.Start.ExecutorScheduled)},
+		{"volumes and image", kube.TimeOf(s.Start.ExecutorStarted)}, {"executor's JVM", spark.ExecutorRegistered}, {"first task", spark.FirstTask},
 	} {
 		if next.at.IsZero() {
 			continue
@@ -66,18 +64,11 @@ func Steps(s *kube.Summary, spark *Times) (steps []Step) {
 // queued returns when an attempt that waited for a queue began to wait; otherwise the zero time.
 func queued(s *kube.Summary) time.Time {
 	for _, h := range s.History {
-		if h.At != nil && max(h.Attempt, 1) == s.Start.Attempt && lifecycle.IsQuotaWait(h.Reason) && h.At.Time.Before(timeOf(s.Start.DriverCreated)) {
+		if h.At != nil && max(h.Attempt, 1) == s.Start.Attempt && lifecycle.IsQuotaWait(h.Reason) && h.At.Time.Before(kube.TimeOf(s.Start.DriverCreated)) {
 			return h.At.Time
 		}
 	}
 	return time.Time{}
-}
-
-func timeOf(at *metav1.Time) time.Time {
-	if at == nil {
-		return time.Time{}
-	}
-	return at.Time
 }
 
 // earlier returns the earlier one of two times. Zero times do not count.

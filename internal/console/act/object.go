@@ -22,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
@@ -169,7 +170,7 @@ func (t *target) read(ctx context.Context, user *session.User) (client.Object, e
 	return object, nil
 }
 
-func (t *target) page() string { return model.ObjectPath(t.kind.FullName(), t.namespace, t.name) }
+func (t *target) page() string { return table.ObjectPath(t.kind.FullName(), t.namespace, t.name) }
 
 // confirmation returns the text that the user has to type. It is the name of an object on which others depend.
 func (t *target) confirmation() string {

@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 )
@@ -172,7 +173,7 @@ func (s *service) postSubmit(w http.ResponseWriter, r *web.Request) error {
 	}
 
 	first := out.Created[0]
-	page, done := model.ObjectPath(first.Kind, first.Namespace, first.Name), first.Text
+	page, done := table.ObjectPath(first.Kind, first.Namespace, first.Name), first.Text
 
 	if len(out.Created) > 1 {
 		var names []string
@@ -180,7 +181,7 @@ func (s *service) postSubmit(w http.ResponseWriter, r *web.Request) error {
 			names = append(names, done.Namespace)
 		}
 
-		page = model.Query{Namespaces: slices.Compact(slices.Sorted(slices.Values(names)))}.URL()
+		page = table.Query{Namespaces: slices.Compact(slices.Sorted(slices.Values(names)))}.URL()
 		done = bounds.Count(len(out.Created), "object") + " created"
 	}
 

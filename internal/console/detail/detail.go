@@ -62,7 +62,9 @@ func Routes(site *web.Site, o Options) {
 			"q": "a text that the lines have; the search is in the whole logs",
 		},
 	}, (*subject).logs, view.Logs)
-	addTab(p, web.Route{Path: "/stages", Summary: "The stages that Spark's REST API shows."}, (*subject).stages, view.Stages)
+	addTab(p, web.Route{Path: "/stages", Summary: "The stages that Spark's REST API shows, and tasks of one of them.", Parameters: map[string]string{
+		"stage": "the number of a stage and of its attempt, such as 3.0, whose longest tasks are shown", "status": "only tasks that are running, or failed or killed",
+	}}, (*subject).stages, view.Stages)
 	addTab(p, web.Route{
 		Path: "/manifest", Summary: "The manifest, and what the operator makes of it.",
 		Parameters: map[string]string{"a": "the number of an attempt that is compared, or now", "b": "the number of the other attempt, or now"},

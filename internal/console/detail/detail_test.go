@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -375,14 +376,55 @@ func TestStages(t *testing.T) {
 	rest.HandleFunc("/api/v1/applications/spark-1/stages", func(out http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(out, `[{"status":"COMPLETE","stageId":3,"attemptId":1,"name":"<b>count</b>\u0007","numTasks":8,"numCompleteTasks":8,"submissionTime":"2026-01-02T12:00:00.000GMT","completionTime":"2026-01-02T12:00:04.500GMT","inputBytes":7}]`)
 	})
+	rest.HandleFunc("/api/v1/applications/spark-1/stages/3/1/taskList", func(out http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(out, map[string]string{
+			"length=101&sortBy=ID&status=running": `[{"index":5,"status":"RUNNING","duration":1,"launchTime":"2026-01-02T12:00:00.000GMT"}]`,
+			"length=101&sortBy=runtime&status=failed&status=killed": `[{"index":7,"attempt":1,"status":"FAILED","executorId":"2","duration":1500,"errorMessage":"<b>lost</b>\u0007",
+				"taskMetrics":{"jvmGcTime":3,"shuffleReadMetrics":{"remoteBytesRead":5,"localBytesRead":6}}}]`,
+			"length=101&sortBy=-runtime&status=success": `[{"index":9,"status":"SUCCESS","duration":1600}` + strings.Repeat(`,{"index":8,"status":"SUCCESS"}`, 99) + "]",
+		}[r.URL.RawQuery])
+	})
+	rest.HandleFunc("/api/v1/applications/spark-1/stages/3/1/taskSummary", func(out http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(out, `{"quantiles":[0.5,0.95,1.0],"duration":[100,900.0,1e300]}`)
+	})
 	driver(t, w, w.Application("pi", scene.WithDriver), identity.RoleDriver, "", rest)
 
 	token, path := account(w, "ann", "pods", "pods/proxy"), app+"/"+w.Namespace+"/pi/stages"
 
 	got := data[detail.Tab[model.Stages]](s, path, token).Tab
 	if len(got.Stages) != 1 || got.Stages[0].Name != `<b>count</b>\x07` || got.Stages[0].Duration != 4500*time.Millisecond || got.Stages[0].InputBytes != 7 ||
-		got.Stages[0].Path != "/ui/"+w.Namespace+"/pi-driver/stages/stage/?id=3&attempt=1" {
+		got.Stages[0].Attempt != 1 || got.Chosen != nil {
 		t.Errorf("the stages are %+v", got)
+	}
+
+	chosen := data[detail.Tab[model.Stages]](s, path+"?stage=3.1", token).Tab.Chosen
+	if chosen == nil || len(chosen.Tasks) != 100 || !chosen.More || chosen.Path != "/ui/"+w.Namespace+"/pi-driver/stages/stage/?id=3&attempt=1" {
+		t.Fatalf("the tasks are %+v", chosen)
+	}
+
+	want := model.Task{
+		Index: 7, Attempt: 1, Status: "FAILED", Executor: "2", Duration: 1500 * time.Millisecond, Collected: 3 * time.Millisecond, ShuffleRead: 11, Problem: `<b>lost</b>\x07`,
+	}
+	if d := cmp.Diff(want, chosen.Tasks[2]); d != "" || chosen.Median != 100*time.Millisecond || chosen.Longest < 20*365*24*time.Hour {
+		t.Errorf("the median is %s, the longest %s (-want +got):\n%s", chosen.Median, chosen.Longest, d)
+	}
+
+	if run := chosen.Tasks[0]; run.Index != 5 || run.Duration < 24*time.Hour || chosen.Tasks[1].Index != 9 {
+		t.Errorf("the longest tasks are %+v", chosen.Tasks[:2])
+	}
+
+	if got := data[detail.Tab[model.Stages]](s, path+"?stage=3.1&status=failed", token).Tab.Chosen; got == nil || len(got.Tasks) != 1 || got.More {
+		t.Errorf("the failed tasks are %+v", got)
+	}
+
+	for _, query := range []string{"?stage=../jobs", "?stage=3.-1", "?stage=3.1&status=all"} {
+		if got := data[detail.Tab[model.Stages]](s, path+query, token); got.Tab.Chosen != nil || !slices.ContainsFunc(got.Object.Missing, func(note string) bool { return strings.Contains(note, "names no stage") }) {
+			t.Errorf("%s: %+v, and the notes %q", query, got.Tab.Chosen, got.Object.Missing)
+		}
+	}
+
+	if got := data[detail.Tab[model.Stages]](s, path+"?stage=9.0", token).Tab.Chosen; got == nil || !strings.Contains(got.Missing, "no tasks") {
+		t.Errorf("the tasks of an unknown stage are %+v", got)
 	}
 
 	redirects.Store(true)

@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kept"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
@@ -61,7 +62,7 @@ func (s *subject) logs() (model.Logs, error) {
 			query.Set("q", out.Search)
 		}
 
-		source.Stream = model.ObjectPath(s.PathValue("kind"), s.PathValue("namespace"), s.PathValue("name")) + "/logs/stream?" + query.Encode()
+		source.Stream = table.ObjectPath(s.PathValue("kind"), s.PathValue("namespace"), s.PathValue("name")) + "/logs/stream?" + query.Encode()
 	}
 
 	if len(out.Sources) == 0 && out.Missing == "" {

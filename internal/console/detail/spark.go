@@ -2,7 +2,7 @@ package detail
 
 import (
 	"cmp"
-	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"time"
@@ -14,26 +14,30 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/podproxy"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 )
 
 // maxListed bounds the lists of what Spark's REST API shows.
 const maxListed = 500
 
-// stages reads the stages of a running driver.
+// stages reads the stages of a running driver, and the tasks of the stage that the address names.
 func (s *subject) stages() (model.Stages, error) {
-	out := model.Stages{Fresh: model.Fresh{At: s.Now}}
+	out := model.Stages{Fresh: table.Fresh{At: s.Now}}
 
-	found, missing := []screen.Stage(nil), s.notRunning()
+	var (
+		app     podproxy.App
+		found   []screen.Stage
+		missing = s.notRunning()
+	)
 	if missing == "" {
-		found, missing = screen.ReadStages(s.ctx, s.Client, s.main())
+		app, missing = podproxy.ReadApp(s.ctx, s.Client, s.main(), "stages")
+	}
+
+	if missing == "" {
+		missing = app.Read(s.ctx, s.Client, s.main(), "stages", &found)
 	}
 
 	out.Missing = bounds.Line(missing)
-
-	ui := ""
-	if pod := s.main(); pod != nil {
-		ui = uiPath(pod)
-	}
 
 	for i := range found[:min(len(found), maxListed)] {
 		stage := &found[i]
@@ -41,7 +45,7 @@ func (s *subject) stages() (model.Stages, error) {
 		shown := model.Stage{
 			ID: stage.ID, Name: bounds.Line(stage.Name), Status: bounds.Line(stage.Status), Tasks: stage.Tasks, Active: stage.Active, Complete: stage.Complete, FailedTasks: stage.Failed,
 			Duration: stage.Duration(s.Now), InputBytes: stage.Input, ShuffleRead: stage.ShuffleRead, ShuffleWrite: stage.ShuffleWrite, SpilledBytes: stage.Spilled,
-			Problem: bounds.Line(stage.Failure[:min(len(stage.Failure), maxText)]), Path: fmt.Sprintf("%sstages/stage/?id=%d&attempt=%d", ui, stage.ID, stage.Attempt),
+			Attempt: stage.Attempt, Problem: bounds.Line(stage.Failure[:min(len(stage.Failure), maxText)]),
 		}
 		out.Stages = append(out.Stages, shown)
 	}
@@ -50,6 +54,9 @@ func (s *subject) stages() (model.Stages, error) {
 		s.missing = append(s.missing, "only the last "+bounds.Count(maxListed, "stage")+" are shown; the Spark UI shows all")
 	}
 
+	if name := s.FormValue("stage"); name != "" && missing == "" {
+		out.Chosen = s.tasks(app, name, s.FormValue("status"))
+	}
 	return out, nil
 }
 
@@ -154,7 +161,7 @@ func (s *subject) applications() (found []model.ClusterApplication, missing stri
 
 	var state masterState
 
-	text, err := podproxy.Read(s.ctx, s.Client, s.main(), podproxy.UIPort(s.main()), "/json/")
+	text, err := podproxy.Read(s.ctx, s.Client, s.main(), podproxy.UIPort(s.main()), &url.URL{Path: "/json/"})
 	if err == nil {
 		err = utiljson.Unmarshal(text, &state)
 	}

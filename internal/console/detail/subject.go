@@ -22,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/startup"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/web"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
@@ -183,7 +184,7 @@ func (s *subject) complete(o *model.Object) {
 	}
 
 	o.Links, o.Actions, o.Missing = s.links(), s.actions, append(o.Missing, s.missing...)
-	o.Fresh = model.Fresh{At: s.Now}
+	o.Fresh = table.Fresh{At: s.Now}
 }
 
 // links returns the links to the pages that Spark serves.

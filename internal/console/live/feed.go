@@ -16,8 +16,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
-	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 )
 
 // firstPause and lastPause are the times between two attempts to reach the API server, which double.
@@ -37,7 +37,7 @@ type feed struct {
 	loaded   chan struct{} // closed when the list was read once
 
 	mu      sync.Mutex
-	rows    map[string]*model.Row
+	rows    map[string]*table.Row
 	at      time.Time // of the last answer of the API server
 	stale   string    // why the rows are not live
 	scopes  map[*scope]bool
@@ -84,7 +84,7 @@ func (f *feed) unused(since time.Duration) bool {
 }
 
 // appendRows appends the rows to a list.
-func (f *feed) appendRows(to []*model.Row) []*model.Row {
+func (f *feed) appendRows(to []*table.Row) []*table.Row {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
@@ -173,7 +173,7 @@ func (f *feed) run(ctx context.Context) {
 		case user.Over():
 			continue
 		case exit.NoDefinition(err):
-			f.change(func() bool { f.rows = map[string]*model.Row{}; f.confirm(); return true })
+			f.change(func() bool { f.rows = map[string]*table.Row{}; f.confirm(); return true })
 			f.wait(ctx, undefinedPause)
 
 			continue
@@ -216,7 +216,7 @@ func (f *feed) deny(user *session.User) {
 			}
 		}
 
-		f.rows = map[string]*model.Row{}
+		f.rows = map[string]*table.Row{}
 		return true
 	})
 }
@@ -249,7 +249,7 @@ func (f *feed) followAs(ctx context.Context, user *session.User, version string)
 // returns the version from which another user's watch continues, and whether the API server has answered.
 func (f *feed) follow(ctx context.Context, user *session.User, version string) (next string, reached bool, err error) {
 	if version == "" {
-		rows := map[string]*model.Row{}
+		rows := map[string]*table.Row{}
 
 		// A list may take long, so it is not cancelled. The page reports meanwhile that it is waiting.
 		waits := time.AfterFunc(answerTimeout, func() { f.fail(errSilent.Error()) })
@@ -258,7 +258,7 @@ func (f *feed) follow(ctx context.Context, user *session.User, version string) (
 		version, err = user.Client.EachOf(ctx, f.kind, kube.Query{Namespace: f.namespace}, func(object client.Object) {
 			waits.Reset(answerTimeout)
 
-			row := model.RowOf(object)
+			row := table.RowOf(object)
 			rows[object.GetNamespace()+"/"+object.GetName()] = &row
 		})
 		if waits.Stop(); err != nil {
@@ -359,9 +359,9 @@ func failureOf(event watch.Event) error {
 func (f *feed) apply(kind watch.EventType, object client.Object) {
 	id := object.GetNamespace() + "/" + object.GetName()
 
-	var row model.Row
+	var row table.Row
 	if kind != watch.Bookmark && kind != watch.Deleted {
-		row = model.RowOf(object)
+		row = table.RowOf(object)
 	}
 
 	f.change(func() bool {

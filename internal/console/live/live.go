@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
@@ -129,7 +129,7 @@ func (v *View) Loaded(ctx context.Context) {
 }
 
 // Window returns the rows of a query, with their freshness.
-func (v *View) Window(q model.Query, now time.Time) model.Window {
+func (v *View) Window(q table.Query, now time.Time) table.Window {
 	w := v.scope.window(q, now)
 	w.Fresh, w.Loading = v.scope.fresh(now)
 	w.Notes = append(slices.Clone(w.Notes), v.access.notes...)
@@ -142,10 +142,10 @@ func (v *View) Window(q model.Query, now time.Time) model.Window {
 }
 
 // Rows returns all rows. They must not be changed.
-func (v *View) Rows() []*model.Row { return v.scope.all() }
+func (v *View) Rows() []*table.Row { return v.scope.all() }
 
 // Fresh returns how old the rows are, and whether a list is read for the first time.
-func (v *View) Fresh(now time.Time) (fresh model.Fresh, loading bool) { return v.scope.fresh(now) }
+func (v *View) Fresh(now time.Time) (fresh table.Fresh, loading bool) { return v.scope.fresh(now) }
 
 // Namespaces returns the namespaces in which the user may see objects of some kind, as far as they are known.
 func (v *View) Namespaces() []string { return v.access.namespaces }
@@ -193,7 +193,7 @@ func (s *Store) feed(k key) *feed {
 
 	ctx, stop := context.WithCancel(s.ctx)
 	f := &feed{
-		key: k, rejected: s.reject, stop: stop, rows: map[string]*model.Row{}, loaded: make(chan struct{}), scopes: map[*scope]bool{}, holders: map[*session.User]int{}, denied: map[*session.User]time.Time{}, wake: make(chan struct{}, 1),
+		key: k, rejected: s.reject, stop: stop, rows: map[string]*table.Row{}, loaded: make(chan struct{}), scopes: map[*scope]bool{}, holders: map[*session.User]int{}, denied: map[*session.User]time.Time{}, wake: make(chan struct{}, 1),
 	}
 	s.feeds[k] = f
 
@@ -263,8 +263,8 @@ type scope struct {
 	views    map[*View]bool
 	version  uint64 // of the rows and windows below
 	current  uint64 // of the feeds
-	rows     []*model.Row
-	windows  map[string]model.Window
+	rows     []*table.Row
+	windows  map[string]table.Window
 	computed time.Time // when the first of the windows was computed
 }
 
@@ -287,13 +287,13 @@ func (s *scope) refresh() {
 
 	s.version, s.windows = s.current, nil
 
-	s.rows = make([]*model.Row, 0, len(s.rows))
+	s.rows = make([]*table.Row, 0, len(s.rows))
 	for _, f := range s.feeds {
 		s.rows = f.appendRows(s.rows)
 	}
 }
 
-func (s *scope) all() []*model.Row {
+func (s *scope) all() []*table.Row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -308,7 +308,7 @@ const (
 )
 
 // window returns the window of a query. Pages with the same query share it.
-func (s *scope) window(q model.Query, now time.Time) model.Window {
+func (s *scope) window(q table.Query, now time.Time) table.Window {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -316,14 +316,14 @@ func (s *scope) window(q model.Query, now time.Time) model.Window {
 
 	// Durations and hours change with time, so a window does not last.
 	if s.windows == nil || now.Sub(s.computed) > windowLifetime || len(s.windows) >= maxWindows {
-		s.windows, s.computed = map[string]model.Window{}, now
+		s.windows, s.computed = map[string]table.Window{}, now
 	}
 
 	id := q.Values().Encode()
 
 	w, known := s.windows[id]
 	if !known {
-		w = model.WindowOf(s.rows, q, now)
+		w = table.WindowOf(s.rows, q, now)
 		s.windows[id] = w
 	}
 	return w
@@ -340,8 +340,8 @@ func (s *scope) namespaces() []string {
 
 // fresh returns how old the rows are: as old as those of the feed that was confirmed first. The time is zero while a
 // list is read for the first time, which fresh returns too.
-func (s *scope) fresh(now time.Time) (fresh model.Fresh, loading bool) {
-	fresh = model.Fresh{At: now, Live: true}
+func (s *scope) fresh(now time.Time) (fresh table.Fresh, loading bool) {
+	fresh = table.Fresh{At: now, Live: true}
 	for _, f := range s.feeds {
 		at, stale, loaded := f.state()
 		if !loaded {

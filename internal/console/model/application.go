@@ -2,6 +2,8 @@ package model
 
 import (
 	"cmp"
+	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/startup"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/timeline"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -132,7 +135,7 @@ func (p *Pod) Over() bool {
 func PodOf(pod *corev1.Pod) Pod {
 	p := Pod{
 		Name: bounds.Line(pod.Name), Role: bounds.Line(pod.Labels[submit.RoleLabel]), Executor: bounds.Line(pod.Labels[submit.ExecutorIDLabel]),
-		Phase: string(pod.Status.Phase), Reason: bounds.Line(pod.Status.Reason), Node: bounds.Line(pod.Spec.NodeName), Created: utc(pod.CreationTimestamp.Time),
+		Phase: string(pod.Status.Phase), Reason: bounds.Line(pod.Status.Reason), Node: bounds.Line(pod.Spec.NodeName), Created: pod.CreationTimestamp.Time.UTC(),
 	}
 	if n, err := strconv.ParseInt(pod.Labels[lifecycle.AttemptLabel], 10, 32); err == nil {
 		p.Attempt = int32(n)
@@ -164,15 +167,15 @@ func (p *Pod) addContainer(status *corev1.ContainerStatus) {
 	case state.Waiting != nil && state.Waiting.Reason != "PodInitializing" && state.Waiting.Reason != "ContainerCreating":
 		p.Reason = cmp.Or(p.Reason, bounds.Line(state.Waiting.Reason))
 	case state.Running != nil:
-		if at := utc(state.Running.StartedAt.Time); p.Started.IsZero() || at.Before(p.Started) {
+		if at := state.Running.StartedAt.Time.UTC(); p.Started.IsZero() || at.Before(p.Started) {
 			p.Started = at
 		}
 	case state.Terminated != nil:
-		if at := utc(state.Terminated.StartedAt.Time); p.Started.IsZero() || at.Before(p.Started) {
+		if at := state.Terminated.StartedAt.Time.UTC(); p.Started.IsZero() || at.Before(p.Started) {
 			p.Started = at
 		}
 
-		p.Ended = latest(p.Ended, utc(state.Terminated.FinishedAt.Time))
+		p.Ended = latest(p.Ended, state.Terminated.FinishedAt.Time.UTC())
 		if state.Terminated.ExitCode != 0 {
 			p.Reason = cmp.Or(p.Reason, bounds.Line(state.Terminated.Reason)+" (exit code "+strconv.Itoa(int(state.Terminated.ExitCode))+")")
 		}
@@ -213,14 +216,17 @@ type LogSource struct {
 // Stages is the tab with the stages that Spark's REST API shows.
 type Stages struct {
 	Stages []Stage `json:"stages"`
+	// Chosen has tasks of the stage that the address names.
+	Chosen *Tasks `json:"chosen,omitempty"`
 	// Missing says why there are none.
-	Missing string `json:"missing,omitempty"`
-	Fresh   Fresh  `json:"fresh"`
+	Missing string      `json:"missing,omitempty"`
+	Fresh   table.Fresh `json:"fresh"`
 }
 
 // Stage is a stage as Spark's REST API describes it.
 type Stage struct {
 	ID           int           `json:"id"`
+	Attempt      int           `json:"attempt"`
 	Name         string        `json:"name"`
 	Status       string        `json:"status"`
 	Tasks        int           `json:"tasks"`
@@ -233,7 +239,58 @@ type Stage struct {
 	ShuffleWrite int64         `json:"shuffleWriteBytes,omitempty"`
 	SpilledBytes int64         `json:"spilledBytes,omitempty"`
 	Problem      string        `json:"problem,omitempty"` // why it failed
-	Path         string        `json:"path,omitempty"`    // of its page in the Spark UI
+}
+
+// StageName returns the name of a stage's attempt, as Spark's web UI has it.
+func StageName(stage, attempt int) string {
+	if attempt == 0 {
+		return strconv.Itoa(stage)
+	}
+	return fmt.Sprintf("%d (retry %d)", stage, attempt)
+}
+
+// TasksOf returns the end of the address with the tasks of a stage's attempt that have a status.
+func TasksOf(stage, attempt int, status string) string {
+	query := url.Values{"stage": {fmt.Sprintf("%d.%d", stage, attempt)}}
+	if status != "" {
+		query.Set("status", status)
+	}
+	return "?" + query.Encode() + "#tasks"
+}
+
+// TaskStatuses are the statuses by which tasks can be selected; empty: all. Killed tasks count as failed.
+var TaskStatuses = []string{"", "running", "failed"}
+
+// Tasks are the longest tasks of a stage.
+type Tasks struct {
+	Stage   int    `json:"stage"`
+	Attempt int    `json:"attempt"`
+	Status  string `json:"status,omitempty"` // one of TaskStatuses
+	Tasks   []Task `json:"tasks,omitempty"`
+	More    bool   `json:"more,omitempty"` // the stage has more tasks
+	// Median, Most and Longest are the durations within which a half, 95 % and all of the complete tasks ran.
+	Median  time.Duration `json:"median,omitempty"`
+	Most    time.Duration `json:"most,omitempty"`
+	Longest time.Duration `json:"longest,omitempty"`
+	Path    string        `json:"path,omitempty"` // of the stage in the Spark UI
+	// Missing says why there are no tasks.
+	Missing string `json:"missing,omitempty"`
+}
+
+// Task is a task as Spark's REST API describes it.
+type Task struct {
+	Index        int           `json:"index"`
+	Attempt      int           `json:"attempt,omitempty"`
+	Status       string        `json:"status"`
+	Executor     string        `json:"executor,omitempty"`
+	Locality     string        `json:"locality,omitempty"`
+	Duration     time.Duration `json:"duration,omitempty"`
+	Collected    time.Duration `json:"gcTime,omitempty"`
+	InputBytes   int64         `json:"inputBytes,omitempty"`
+	ShuffleRead  int64         `json:"shuffleReadBytes,omitempty"`
+	ShuffleWrite int64         `json:"shuffleWriteBytes,omitempty"`
+	SpilledBytes int64         `json:"spilledBytes,omitempty"`
+	Problem      string        `json:"problem,omitempty"`
 }
 
 // Spec is the tab with the manifest, the effective spec and the rendered objects.

@@ -14,6 +14,8 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 )
 
+var now = time.Date(2026, 11, 29, 12, 30, 0, 0, time.UTC)
+
 // executor returns the pod of an executor that started and ended some minutes ago; 0 means not yet.
 func executor(id int, created, started, ended float64, exitCode int32) corev1.Pod {
 	at := func(minutes float64) metav1.Time {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
@@ -16,6 +15,8 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
+	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/usage"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle/schedule"
@@ -59,7 +60,7 @@ type Run struct {
 
 // Duration returns how long the run has lasted until the given time.
 func (r *Run) Duration(now time.Time) time.Duration {
-	row := Row{Started: r.Started, Ended: r.Ended}
+	row := table.Row{Started: r.Started, Ended: r.Ended}
 	return row.Duration(now)
 }
 
@@ -90,7 +91,7 @@ type Compared struct {
 // RunOf returns a run from its record. The second argument is true if its custom resource exists.
 func RunOf(r *run.Record, exists bool, now time.Time) Run {
 	out := Run{
-		Name: bounds.Line(r.Name), Due: utc(schedule.TickOf(r.Schedule, r.Name)), Started: utc(r.Started), Ended: utc(r.Ended), Reason: bounds.Line(r.Reason),
+		Name: bounds.Line(r.Name), Due: schedule.TickOf(r.Schedule, r.Name).UTC(), Started: r.Started.UTC(), Ended: r.Ended.UTC(), Reason: bounds.Line(r.Reason),
 		Message: bounds.Line(r.Message), Attempts: r.Attempts, Peak: r.PeakExecutors, SpecHash: bounds.Line(r.SpecHash), Image: bounds.Line(r.Image),
 		Spark: bounds.Line(r.SparkVersion), Usage: r.Usage, Result: kube.Running,
 	}
@@ -104,7 +105,7 @@ func RunOf(r *run.Record, exists bool, now time.Time) Run {
 	}
 
 	if exists {
-		out.Path = ObjectPath(kinds.SparkApplication.FullName(), r.Namespace, r.Name)
+		out.Path = table.ObjectPath(kinds.SparkApplication.FullName(), r.Namespace, r.Name)
 	}
 	return out
 }
@@ -171,7 +172,7 @@ func (s *Schedule) addUnstarted(from *v1beta2.ScheduledSparkApplication, next fu
 	}
 
 	var due []time.Time
-	for at := latest(since, timeOfMicro(o.LastTick)); len(due) < maxDue; {
+	for at := latest(since, dialect.DecodeTime(o.LastTick)); len(due) < maxDue; {
 		if at = next(since, at); at.IsZero() || at.After(now.Add(-startPatience)) {
 			break
 		}
@@ -311,12 +312,12 @@ func ClusterOf(c *sparkv1.SparkCluster, pods []corev1.Pod, events []corev1.Event
 	}
 
 	if o := c.Status.Operator; o != nil {
-		out.Generation, out.Began, out.Completed = o.Generation, timeOfMicro(o.BegunAt), timeOfMicro(o.CompleteAt)
+		out.Generation, out.Began, out.Completed = o.Generation, dialect.DecodeTime(o.BegunAt), dialect.DecodeTime(o.CompleteAt)
 	}
 
 	for _, state := range c.Status.StateTransitionHistory {
 		at, _ := time.Parse(time.RFC3339, state.LastTransitionTime)
-		out.States = append(out.States, StateChange{bounds.Line(string(state.CurrentStateSummary)), utc(at), bounds.Line(state.Message)})
+		out.States = append(out.States, StateChange{bounds.Line(string(state.CurrentStateSummary)), at.UTC(), bounds.Line(state.Message)})
 	}
 
 	slices.SortStableFunc(out.States, func(a, b StateChange) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.State, b.State)) })
@@ -328,18 +329,4 @@ func (c *Cluster) Scales() bool { return c.Most > c.Least }
 
 func usageAt(stored *statusv1.OperatorUsage, now time.Time) *statusv1.OperatorUsage {
 	return usage.At(stored, now)
-}
-
-func timeOf(at *metav1.Time) time.Time {
-	if at == nil {
-		return time.Time{}
-	}
-	return at.Time
-}
-
-func timeOfMicro(at *metav1.MicroTime) time.Time {
-	if at == nil {
-		return time.Time{}
-	}
-	return at.UTC()
 }

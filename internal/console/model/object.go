@@ -1,3 +1,9 @@
+// Package model is the data of the pages of the console but its table: what a page shows about custom resources, pods,
+// Events and records. All functions are pure. The types are the JSON of /api/v1 and the input of the components in
+// package view.
+//
+// Texts that users control pass bounds.Line or bounds.Text on their way into the model, so that control characters are
+// visible wherever the model is shown. Package view escapes HTML.
 package model
 
 import (
@@ -15,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/paged"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 )
 
 // Page is what all pages have in common.
@@ -39,7 +46,7 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // Object is what the pages of all kinds show about an object.
 type Object struct {
-	Row
+	table.Row
 	// Message is why the object is not ready, and Advice the way out of it.
 	Message string `json:"message,omitempty"`
 	Advice  string `json:"advice,omitempty"`
@@ -53,8 +60,8 @@ type Object struct {
 	Links       []Link        `json:"links,omitempty"`
 	Actions     []Action      `json:"actions,omitempty"`
 	// Missing says which parts of the page could not be read, and why.
-	Missing []string `json:"missing,omitempty"`
-	Fresh   Fresh    `json:"fresh"`
+	Missing []string    `json:"missing,omitempty"`
+	Fresh   table.Fresh `json:"fresh"`
 }
 
 // Condition is a condition of the status.
@@ -115,7 +122,7 @@ type Pod struct {
 // ObjectOf returns what all pages show about an object: its row, conditions, Events and pods.
 func ObjectOf(object client.Object, pods []corev1.Pod, events []corev1.Event) Object {
 	s := kube.Summarize(object)
-	o := Object{Row: RowOf(object), Message: bounds.Line(s.Message), Advice: bounds.Line(s.Advice), LogEnd: bounds.Text(strings.TrimSpace(s.Log))}
+	o := Object{Row: table.RowOf(object), Message: bounds.Line(s.Message), Advice: bounds.Line(s.Advice), LogEnd: bounds.Text(strings.TrimSpace(s.Log))}
 
 	for _, c := range s.Conditions {
 		o.Conditions = append(o.Conditions, conditionOf(&c))
@@ -134,12 +141,12 @@ func ObjectOf(object client.Object, pods []corev1.Pod, events []corev1.Event) Ob
 }
 
 func conditionOf(c *metav1.Condition) Condition {
-	return Condition{bounds.Line(c.Type), string(c.Status), bounds.Line(c.Reason), bounds.Line(c.Message), utc(c.LastTransitionTime.Time)}
+	return Condition{bounds.Line(c.Type), string(c.Status), bounds.Line(c.Reason), bounds.Line(c.Message), c.LastTransitionTime.Time.UTC()}
 }
 
 func eventOf(object client.Object, e *corev1.Event) Event {
 	event := Event{
-		At: utc(paged.EventTime(e)), Warning: e.Type == corev1.EventTypeWarning, Reason: bounds.Line(e.Reason), Message: bounds.Line(e.Message), Count: e.Count,
+		At: paged.EventTime(e).UTC(), Warning: e.Type == corev1.EventTypeWarning, Reason: bounds.Line(e.Reason), Message: bounds.Line(e.Message), Count: e.Count,
 	}
 	if e.InvolvedObject.UID != object.GetUID() {
 		event.About = bounds.Line(strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name)

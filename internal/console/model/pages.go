@@ -10,12 +10,13 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 )
 
 // Namespaces is the page of the namespaces.
 type Namespaces struct {
 	Namespaces []Namespace `json:"namespaces"`
-	Fresh      Fresh       `json:"fresh"`
+	Fresh      table.Fresh `json:"fresh"`
 	// Loading is true while a list is read for the first time; then there are no namespaces yet.
 	Loading bool     `json:"loading,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
@@ -33,7 +34,7 @@ type Namespace struct {
 	Memory Share  `json:"memory,omitzero"`
 	Queue  string `json:"queue,omitempty"`
 	// Top are the objects that request the most CPU, the largest first.
-	Top []Row `json:"top,omitempty"`
+	Top []table.Row `json:"top,omitempty"`
 	// Failures counts the failed objects by cause, the most frequent first.
 	Failures []Count `json:"failures,omitempty"`
 }
@@ -54,8 +55,8 @@ type Count struct {
 const maxTop = 5
 
 // NamespacesOf returns the namespaces of the rows, by name. It knows neither quotas nor queues.
-func NamespacesOf(rows []*Row) (out []Namespace) {
-	byName := map[string][]*Row{}
+func NamespacesOf(rows []*table.Row) (out []Namespace) {
+	byName := map[string][]*table.Row{}
 	for _, row := range rows {
 		byName[row.Namespace] = append(byName[row.Namespace], row)
 	}
@@ -64,7 +65,7 @@ func NamespacesOf(rows []*Row) (out []Namespace) {
 		n := Namespace{Name: name, Counts: map[kube.Result]int{}}
 		failures := map[string]int{}
 
-		slices.SortFunc(rows, Query{Sort: "cpu"}.Order(time.Time{}))
+		slices.SortFunc(rows, table.Query{Sort: "cpu"}.Order(time.Time{}))
 
 		for _, row := range rows {
 			n.CPUMillis += row.CPUMillis
@@ -97,7 +98,7 @@ func NamespacesOf(rows []*Row) (out []Namespace) {
 // Doctor is the page of the installation.
 type Doctor struct {
 	Findings []findings.Finding `json:"findings"`
-	Fresh    Fresh              `json:"fresh"`
+	Fresh    table.Fresh        `json:"fresh"`
 	// Loading is true while the checks run.
 	Loading bool `json:"loading,omitempty"`
 	// Problem says why the checks cannot run.

@@ -11,6 +11,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
@@ -20,8 +21,16 @@ const none = "–"
 // duration returns a duration in at most two units, as kubectl prints it.
 func duration(d time.Duration) string { return screen.Short(d) }
 
+// precise returns a duration that may be shorter than a second.
+func precise(d time.Duration) string {
+	if d == 0 {
+		return none
+	}
+	return d.Round(time.Millisecond).String()
+}
+
 // length returns how long a row's attempt has run.
-func length(r *model.Row, now time.Time) string {
+func length(r *table.Row, now time.Time) string {
 	if r.Started.IsZero() {
 		return none
 	}
@@ -76,7 +85,7 @@ func cost(nanos int64) string {
 }
 
 // executors returns the running and the wanted executors.
-func executors(r *model.Row) string {
+func executors(r *table.Row) string {
 	switch {
 	case r.ExecutorsRunning == 0 && r.ExecutorsWanted == 0:
 		return none
@@ -109,10 +118,10 @@ var kindTitles = map[string]string{
 	"app": "Application", "schedule": "Schedule", "connect": "Connect server", "apache-app": "Application (Apache)", "cluster": "Cluster",
 }
 
-func kindTitle(r *model.Row) string { return cmp.Or(kindTitles[r.Short()], r.Kind) }
+func kindTitle(r *table.Row) string { return cmp.Or(kindTitles[r.Short()], r.Kind) }
 
 // executorsTitle is the name of the number that the function executors returns.
-func executorsTitle(r *model.Row) string {
+func executorsTitle(r *table.Row) string {
 	if r.Short() == kinds.SparkCluster.Name {
 		return "Workers running/wanted"
 	}
@@ -143,9 +152,9 @@ var columns = []column{
 }
 
 // sortState returns the attribute aria-sort of a column.
-func sortState(q model.Query, c column) string {
+func sortState(q table.Query, c column) string {
 	switch {
-	case cmp.Or(q.Sort, model.Sorts[0]) != c.name:
+	case cmp.Or(q.Sort, table.Sorts[0]) != c.name:
 		return "none"
 	case q.Descending != c.rises:
 		return "ascending"
@@ -166,7 +175,7 @@ func headed(o *model.Object, line screen.Line) (heading, text string) {
 }
 
 // logPath returns the path of the page with the log of a pod.
-func logPath(r *model.Row, p *model.Pod) string {
+func logPath(r *table.Row, p *model.Pod) string {
 	return r.Path() + "/logs?" + url.Values{"pod": {p.Name}, "follow": {"true"}}.Encode()
 }
 
@@ -174,7 +183,7 @@ func logPath(r *model.Row, p *model.Pod) string {
 type tab struct{ path, title string }
 
 // tabsOf returns the tabs of an object's page.
-func tabsOf(r *model.Row) []tab {
+func tabsOf(r *table.Row) []tab {
 	switch r.Short() {
 	case "schedule":
 		return []tab{{"", "Runs"}, {"manifest", "Manifest"}}
@@ -184,7 +193,7 @@ func tabsOf(r *model.Row) []tab {
 	return []tab{{"", "Overview"}, {"logs", "Logs"}, {"stages", "Stages"}, {"manifest", "Manifest"}, {"usage", "Usage"}}
 }
 
-func tabPath(r *model.Row, t tab) string {
+func tabPath(r *table.Row, t tab) string {
 	if t.path == "" {
 		return r.Path()
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 )
 
 // bar is a rectangle of a plot. Lengths along the axis of time are percentages, so that a plot has any width.
@@ -16,7 +16,7 @@ func percentage(value float64) string { return fmt.Sprintf("%.3f%%", value) }
 // stripHeight is the height of the strip of hours in pixels.
 const stripHeight = 56.0
 
-func stripBars(h model.Hours) (bars []bar) {
+func stripBars(h table.Hours) (bars []bar) {
 	most := 1
 	for _, hour := range h {
 		most = max(most, hour.Running+hour.Pending+hour.Failed)
@@ -44,7 +44,7 @@ func stripBars(h model.Hours) (bars []bar) {
 	return bars
 }
 
-func stripLabel(h model.Hours) string {
+func stripLabel(h table.Hours) string {
 	last, failed := h[len(h)-1], 0
 	for _, hour := range h {
 		failed += hour.Failed

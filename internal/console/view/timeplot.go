@@ -10,6 +10,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/timeline"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
@@ -184,18 +185,18 @@ func logLines(text string) (lines []bar) {
 	return lines
 }
 
-func schedulePath(r *model.Row) string {
-	return model.ObjectPath(kinds.Schedule.FullName(), r.Namespace, r.ScheduledBy)
+func schedulePath(r *table.Row) string {
+	return table.ObjectPath(kinds.Schedule.FullName(), r.Namespace, r.ScheduledBy)
 }
 
-func actionPath(r *model.Row, a model.Action) string {
+func actionPath(r *table.Row, a model.Action) string {
 	return "/a/" + url.PathEscape(a.Name) + strings.TrimPrefix(r.Path(), "/o")
 }
 
 func failuresURL(n *model.Namespace, f model.Count) string {
-	return model.Query{Namespaces: []string{n.Name}, Results: []kube.Result{kube.Failed}, Text: f.Text}.URL()
+	return table.Query{Namespaces: []string{n.Name}, Results: []kube.Result{kube.Failed}, Text: f.Text}.URL()
 }
 
 func resultURL(n *model.Namespace, result kube.Result) string {
-	return model.Query{Namespaces: []string{n.Name}, Results: []kube.Result{result}}.URL()
+	return table.Query{Namespaces: []string{n.Name}, Results: []kube.Result{result}}.URL()
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/test/kit/pages"
 )
@@ -99,7 +100,7 @@ func render(t *testing.T, c templ.Component) string {
 // TestEveryTextIsEscaped renders each page with data whose texts are all hostile. The page has no element, attribute or
 // address that comes from a text.
 func TestEveryTextIsEscaped(t *testing.T) {
-	p, w := filled[model.Page](), filled[model.Window]()
+	p, w := filled[model.Page](), filled[table.Window]()
 	object := filled[model.Object]()
 
 	// A submission and the tabs show different parts.
@@ -118,8 +119,11 @@ func TestEveryTextIsEscaped(t *testing.T) {
 	application := filled[model.Application]()
 	application.Object = explained
 
+	listed := filled[model.Stages]()
+	listed.Missing, listed.Chosen.Missing = "", ""
+
 	for name, c := range map[string]templ.Component{
-		"all": view.All(p, w), "application": view.Application(p, application), "logs": view.Logs(p, object, filled[model.Logs]()), "log lines": view.LogLines(hostile + "\n" + hostile),
+		"listed stages": view.Stages(p, object, listed), "all": view.All(p, w), "application": view.Application(p, application), "logs": view.Logs(p, object, filled[model.Logs]()), "log lines": view.LogLines(hostile + "\n" + hostile),
 		"stages": view.Stages(p, object, filled[model.Stages]()), "manifest": view.ManifestPage(p, object, filled[model.Spec]()), "usage": view.UsagePage(p, object, new(filled[model.Usage]())),
 		"schedule": view.Schedule(p, filled[model.Schedule]()), "connect": view.Connect(p, filled[model.Connect]()), "cluster": view.Cluster(p, filled[model.Cluster]()),
 		"namespaces": view.Namespaces(p, filled[model.Namespaces]()), "doctor": view.Doctor(p, doctor), "doctor problem": view.Doctor(p, model.Doctor{Problem: hostile}), "submit": view.Submit(p, filled[model.Submit]()),
@@ -228,7 +232,7 @@ func TestSamplesAreLabelled(t *testing.T) {
 // TestCauseIsTheExplanation checks that the page of an object has all lines of sparkctl explain, in their order, with
 // the reason as a heading and commands to copy.
 func TestCauseIsTheExplanation(t *testing.T) {
-	o := model.Object{Row: model.Row{Reason: "ImagePull"}, Explanation: []screen.Line{
+	o := model.Object{Row: table.Row{Reason: "ImagePull"}, Explanation: []screen.Line{
 		{Label: "state", Text: "pi is SUBMITTED (pending)"}, {Label: "why", Text: "ImagePull: no such image"}, {Label: "do", Text: "correct the image"},
 		{Label: "pod", Text: "pi-driver: ErrImagePull"}, {Label: "cause", Text: "no operator runs"}, {Label: "do", Text: "kubectl get pods", Command: true}, {Label: "next", Text: "it waits"},
 	}}
@@ -253,8 +257,8 @@ func TestCauseIsTheExplanation(t *testing.T) {
 
 // TestOrderOfColumns checks that the header of each column says in which order its values are.
 func TestOrderOfColumns(t *testing.T) {
-	order := func(q model.Query, column string) string {
-		w := model.Window{Query: q, Rows: []model.Row{{Name: "pi"}}}
+	order := func(q table.Query, column string) string {
+		w := table.Window{Query: q, Rows: []table.Row{{Name: "pi"}}}
 		page := render(t, view.All(model.Page{Now: now}, w))
 
 		match := regexp.MustCompile(`aria-sort="([a-z]+)">\s*<a id="sort-` + column + `"`).FindStringSubmatch(page)
@@ -264,8 +268,8 @@ func TestOrderOfColumns(t *testing.T) {
 		return match[1]
 	}
 
-	for _, column := range model.Sorts {
-		once := model.Query{Sort: "other"}.SortedBy(column)
+	for _, column := range table.Sorts {
+		once := table.Query{Sort: "other"}.SortedBy(column)
 		want := []string{"descending", "ascending"}
 
 		if slices.Contains([]string{"name", "namespace", "kind", "owner", "age"}, column) { // from A, or from the youngest
@@ -277,7 +281,7 @@ func TestOrderOfColumns(t *testing.T) {
 		}
 	}
 
-	if got := []string{order(model.Query{}, "age"), order(model.Query{}, "name")}; !slices.Equal(got, []string{"ascending", "none"}) {
+	if got := []string{order(table.Query{}, "age"), order(table.Query{}, "name")}; !slices.Equal(got, []string{"ascending", "none"}) {
 		t.Errorf("at first, the orders by age and name are %v", got)
 	}
 }
@@ -298,7 +302,7 @@ func TestNavigationWithoutName(t *testing.T) {
 // a pod has none or is gone.
 func TestPodsLeadToTheirLogs(t *testing.T) {
 	a := model.Application{Object: model.Object{
-		Row:  model.Row{Kind: "sparkapplications.sparkoperator.k8s.io", Namespace: "etl", Name: "pi"},
+		Row:  table.Row{Kind: "sparkapplications.sparkoperator.k8s.io", Namespace: "etl", Name: "pi"},
 		Pods: []model.Pod{{Name: "pi-driver", Role: "driver"}, {Name: "pi-other"}},
 	}}
 	a.Executors.Failures = []model.Pod{{Name: "pi-exec-1", Role: "executor", Executor: "1"}, {Name: "pi-exec-2", Executor: "2"}}

@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/startup"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
@@ -25,12 +26,12 @@ import (
 var stateOf = map[string]string{"running": "RUNNING", "succeeded": "COMPLETED", "failed": "FAILED", "pending": "SUBMITTED", "suspended": "SUSPENDED"}
 
 // rows returns rows of all kinds, results and some namespaces.
-func rows(now time.Time) (out []*model.Row) {
+func rows(now time.Time) (out []*table.Row) {
 	names := []string{"orders", "clickstream-hourly", "fraud-features", "customer-360", "daily-report", "sessions", "inventory-sync", "recommendations-train"}
 	for i := range 42 {
 		kind, result := kinds.All[[]int{0, 0, 0, 3, 1, 2, 4}[i%7]], results[(i*5+i/6)%len(results)]
 
-		row := &model.Row{
+		row := &table.Row{
 			Kind: kind.FullName(), APIVersion: kind.GroupVersion().String(), Namespace: []string{"etl", "analytics", "ml-training"}[i%3], Name: fmt.Sprintf("%s-%d", names[i%len(names)], i),
 			UID: types.UID(fmt.Sprintf("uid-%d", i)), State: stateOf[string(result)], Result: result, Created: now.Add(-time.Duration(i*i+3) * 47 * time.Second),
 			Attempts: int32(1 + i%3), Owner: []string{"data", "search", "", "risk"}[i%4], SparkVersion: "4.1.4",
@@ -86,7 +87,7 @@ func application(now time.Time, state string) model.Application {
 	app.Status.AppState.State, app.Status.Operator, app.Status.Executors = v1beta2.ApplicationStateRunning, o, &statusv1.ExecutorCounts{Running: 4, Failed: 1}
 	app.Status.Conditions = []metav1.Condition{condition("Ready", "True", "Running", "", now), condition("Running", "True", "Running", "4 executors run", now)}
 
-	existing, next := pods(now, "orders", 6), lifecycle.Plan{RequeueAfter: 2 * time.Hour}
+	existing, next := pods(now, "orders", 6), lifecycle.Plan{Limit: lifecycle.Limit{At: now.Add(5 * time.Hour), Part: lifecycle.Attempt, Reason: lifecycle.ReasonRunTimedOut}}
 
 	switch state {
 	case "failed":
@@ -115,7 +116,7 @@ func application(now time.Time, state string) model.Application {
 
 	a.Start = start(at(26).Time)
 	a.Explanation = screen.Explanation(now, screen.UTC, app, existing, recent, next)
-	a.Fresh = model.Fresh{At: now}
+	a.Fresh = table.Fresh{At: now}
 
 	a.Links = []model.Link{{Title: "History", URL: "https://history.example.org/history/spark-1/jobs/", External: true}}
 	if state == "running" {
@@ -265,7 +266,7 @@ func schedule(now time.Time) model.Schedule {
 		}
 
 		if i < 8 {
-			run.Path = model.ObjectPath(kinds.SparkApplication.FullName(), "etl", run.Name)
+			run.Path = table.ObjectPath(kinds.SparkApplication.FullName(), "etl", run.Name)
 		}
 
 		runs = append(runs, run)
@@ -278,7 +279,7 @@ func schedule(now time.Time) model.Schedule {
 
 	out := model.ScheduleOf(s, runs, missed, func(name string) (*time.Location, error) { return time.LoadLocation(name) }, now)
 	out.Explanation = screen.Explanation(now, screen.UTC, s, nil, missed, lifecycle.Plan{})
-	out.Fresh = model.Fresh{At: now}
+	out.Fresh = table.Fresh{At: now}
 	out.Actions = actions(out.Object, model.Action{Name: "trigger", Title: "Run now"})
 	return out
 }
@@ -307,7 +308,7 @@ func connect(now time.Time) model.Connect {
 	out.Links = []model.Link{{Title: "Spark UI", URL: "/ui/analytics/notebooks-driver/"}}
 	out.Actions = actions(out.Object, model.Action{Name: "scale", Title: "Scale"})
 	out.Sessions = []model.Session{{ID: "8f1c1e0a-3f5e-4f0e-b6a0-2f7f1b1c7c11", User: "ana", Started: now.Add(-20 * time.Minute), Queries: 14}}
-	out.Fresh = model.Fresh{At: now}
+	out.Fresh = table.Fresh{At: now}
 	return out
 }
 
@@ -349,6 +350,6 @@ func cluster(now time.Time) model.Cluster {
 	out.Links = []model.Link{{Title: "Spark UI", URL: "/ui/analytics/shared-master-0/"}}
 	out.Actions = actions(out.Object) // an autoscaler scales it
 	out.Applications = []model.ClusterApplication{{ID: "app-20261129120000-0001", Name: "ad-hoc", User: "spark", State: "RUNNING", Cores: 8, Started: now.Add(-time.Hour)}}
-	out.Fresh = model.Fresh{At: now}
+	out.Fresh = table.Fresh{At: now}
 	return out
 }

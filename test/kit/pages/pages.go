@@ -15,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 )
 
@@ -32,19 +33,19 @@ func All(now time.Time) []Page {
 	none := model.Page{Title: "Sign in", Now: now}
 
 	failed, running, retrying := application(now, "failed"), application(now, "running"), application(now, "retrying")
-	window := model.WindowOf(rows(now), model.Query{}, now)
-	window.Fresh = model.Fresh{At: now.Add(-2 * time.Second), Live: true}
+	window := table.WindowOf(rows(now), table.Query{}, now)
+	window.Fresh = table.Fresh{At: now.Add(-2 * time.Second), Live: true}
 
-	filtered := model.WindowOf(rows(now), model.Query{Text: "no such application"}, now)
-	filtered.Fresh = model.Fresh{At: now.Add(-90 * time.Second), Live: true, Stale: "the API server does not answer"}
+	filtered := table.WindowOf(rows(now), table.Query{Text: "no such application"}, now)
+	filtered.Fresh = table.Fresh{At: now.Add(-90 * time.Second), Live: true, Stale: "the API server does not answer"}
 
-	empty := model.WindowOf(nil, model.Query{}, now)
+	empty := table.WindowOf(nil, table.Query{}, now)
 	empty.Notes = []string{"You may not list sparkclusters.spark.apache.org."}
 
 	loading := empty
 	loading.Loading, loading.Notes = true, nil
 
-	denied := model.WindowOf(nil, model.Query{}, now)
+	denied := table.WindowOf(nil, table.Query{}, now)
 	denied.Denied = true
 
 	return []Page{
@@ -147,10 +148,17 @@ func logs() model.Logs {
 }
 
 func stages(now time.Time) model.Stages {
-	return model.Stages{Fresh: model.Fresh{At: now}, Stages: []model.Stage{
-		{ID: 4, Path: "/ui/etl/orders-driver/stages/stage/?id=4&attempt=0", Name: "count at orders.py:41", Status: "ACTIVE", Tasks: 200, Active: 16, Complete: 120, FailedTasks: 2, Duration: 84 * time.Second, InputBytes: 12 << 30, ShuffleRead: 3 << 30, ShuffleWrite: 900 << 20},
+	return model.Stages{Fresh: table.Fresh{At: now}, Stages: []model.Stage{
+		{ID: 4, Name: "count at orders.py:41", Status: "ACTIVE", Tasks: 200, Active: 16, Complete: 120, FailedTasks: 2, Duration: 84 * time.Second, InputBytes: 12 << 30, ShuffleRead: 3 << 30, ShuffleWrite: 900 << 20},
 		{ID: 3, Name: "parquet at orders.py:30", Status: "COMPLETE", Tasks: 64, Complete: 64, Duration: 40 * time.Second, InputBytes: 30 << 30, SpilledBytes: 2 << 30},
 		{ID: 2, Name: "parquet at orders.py:12", Status: "FAILED", Tasks: 8, Complete: 3, FailedTasks: 4, Problem: "Job aborted due to stage failure: Task 3 in stage 2.0 failed 4 times"},
+	}, Chosen: &model.Tasks{
+		Stage: 4, Path: "/ui/etl/orders-driver/stages/stage/?id=4&attempt=0", Median: 410 * time.Millisecond, Most: 900 * time.Millisecond, Longest: 14200 * time.Millisecond,
+		Tasks: []model.Task{
+			{Index: 61, Attempt: 1, Status: "RUNNING", Executor: "2", Locality: "PROCESS_LOCAL", Duration: 21300 * time.Millisecond},
+			{Index: 12, Status: "SUCCESS", Executor: "1", Locality: "NODE_LOCAL", Duration: 14200 * time.Millisecond, Collected: 80 * time.Millisecond, InputBytes: 128 << 20, ShuffleRead: 48 << 20, ShuffleWrite: 9 << 20},
+			{Index: 61, Status: "FAILED", Executor: "2", Locality: "PROCESS_LOCAL", Duration: 512 * time.Millisecond, SpilledBytes: 700 << 20, Problem: "java.io.IOException: No space left on device"},
+		},
 	}}
 }
 
@@ -176,11 +184,11 @@ func namespaces(now time.Time) model.Namespaces {
 			list[i].CPU, list[i].Memory, list[i].Queue = model.Share{Used: 46000, Limit: 64000}, model.Share{Used: 180 << 30, Limit: 192 << 30}, "batch of etl: 4 admitted, 2 pending, cpu 46, memory 180Gi"
 		}
 	}
-	return model.Namespaces{Namespaces: list, Fresh: model.Fresh{At: now}}
+	return model.Namespaces{Namespaces: list, Fresh: table.Fresh{At: now}}
 }
 
 func doctor(now time.Time) model.Doctor {
-	return model.Doctor{Fresh: model.Fresh{At: now}, Findings: []findings.Finding{
+	return model.Doctor{Fresh: table.Fresh{At: now}, Findings: []findings.Finding{
 		{Level: findings.Error, Check: "rights", Text: "The service account etl/spark may not create pods.", Fix: "kubectl create rolebinding spark --clusterrole=spark --serviceaccount=etl:spark -n etl"},
 		{Level: findings.Warning, Check: "quota", Text: "The quota of namespace etl has 4 CPUs left."},
 		{Level: findings.OK, Check: "operator", Text: "One operator v1.4.0 serves all namespaces."},

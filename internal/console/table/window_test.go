@@ -1,4 +1,4 @@
-package model_test
+package table_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
@@ -24,9 +25,9 @@ func FuzzQuery(f *testing.F) {
 	f.Add("q=%ff%00%e2%80%ae&namespace=,,%ff,")
 	f.Fuzz(func(t *testing.T, text string) {
 		values, _ := url.ParseQuery(text)
-		q, _ := model.ParseQuery(values)
+		q, _ := table.ParseQuery(values)
 
-		again, ignored := model.ParseQuery(q.Values())
+		again, ignored := table.ParseQuery(q.Values())
 		if len(ignored) > 0 {
 			t.Errorf("%q: the query's own URL has ignored values: %q", text, ignored)
 		}
@@ -35,11 +36,11 @@ func FuzzQuery(f *testing.F) {
 			t.Errorf("%q: %s", text, d)
 		}
 
-		if q.Size() < 1 || q.Size() > model.MaxLimit || q.Offset < 0 {
+		if q.Size() < 1 || q.Size() > table.MaxLimit || q.Offset < 0 {
 			t.Errorf("%q: size %d, offset %d", text, q.Size(), q.Offset)
 		}
 
-		window := model.WindowOf([]*model.Row{{Name: "a", Created: now}}, q, now)
+		window := table.WindowOf([]*table.Row{{Name: "a", Created: now}}, q, now)
 		if len(window.Rows) > window.Total || window.Total > window.All {
 			t.Errorf("%q: %d rows of %d of %d", text, len(window.Rows), window.Total, window.All)
 		}
@@ -47,10 +48,10 @@ func FuzzQuery(f *testing.F) {
 }
 
 // sampleRows returns rows of two namespaces and all results.
-func sampleRows(n int) (rows []*model.Row) {
+func sampleRows(n int) (rows []*table.Row) {
 	results := []kube.Result{kube.Running, kube.Failed, kube.Succeeded, kube.Pending, kube.Suspended}
 	for i := range n {
-		rows = append(rows, &model.Row{
+		rows = append(rows, &table.Row{
 			Kind: kinds.All[i%5].FullName(), Namespace: []string{"a", "b"}[i%2], Name: fmt.Sprintf("app-%05d", i), Result: results[i%5], State: "S", Created: now.Add(-time.Duration(i) * time.Minute),
 			Labels: map[string]string{"team": []string{"data", "search", "risk"}[i%3]}, CPUMillis: int64(i % 7),
 		})
@@ -76,6 +77,10 @@ func TestWindow(t *testing.T) {
 		"one kind":                  {"kind=schedule&limit=1", 20, "app-00001", "app-00001"},
 		"a label":                   {"label=team%3Drisk&limit=1", 33, "app-00002", "app-00002"},
 		"all words of a text":       {"q=APP-0000+b&limit=1", 5, "app-00001", "app-00001"},
+		"older than a duration":     {"q=age%3E1h30m&limit=1", 9, "app-00091", "app-00091"},
+		"between two values":        {"q=cpu%3E%3D2m+CPU%3C0.005&limit=1", 42, "app-00002", "app-00002"},
+		"a column and a word":       {"q=namespace%3DB+app-0000&limit=1", 5, "app-00001", "app-00001"},
+		"an exact text":             {"q=name%3Dapp-0000", 0, "", ""},
 		"the largest CPU first":     {"sort=cpu&limit=1", 100, "app-00006", "app-00006"},
 		"failed before all others":  {"sort=state&limit=1", 100, "app-00006", "app-00006"},
 		"no object has the label":   {"label=team%3Dnobody", 0, "", ""},
@@ -87,9 +92,9 @@ func TestWindow(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			q, ignored := model.ParseQuery(values)
+			q, ignored := table.ParseQuery(values)
 
-			w := model.WindowOf(slices.Clone(rows), q, now)
+			w := table.WindowOf(slices.Clone(rows), q, now)
 			if w.Total != c.total || w.All != 100 || len(ignored) > 0 {
 				t.Errorf("%d rows of %d, ignored %q; want %d of 100", w.Total, w.All, ignored, c.total)
 			}
@@ -110,7 +115,7 @@ func TestWindow(t *testing.T) {
 // another choice would show.
 func TestWindowCounts(t *testing.T) {
 	rows := sampleRows(100)
-	all, failed := model.WindowOf(rows, model.Query{}, now), model.WindowOf(rows, model.Query{Results: []kube.Result{kube.Failed}}, now)
+	all, failed := table.WindowOf(rows, table.Query{}, now), table.WindowOf(rows, table.Query{Results: []kube.Result{kube.Failed}}, now)
 
 	if d := cmp.Diff(all.Counts, failed.Counts); d != "" {
 		t.Error(d)
@@ -127,8 +132,8 @@ func TestNamespacesCountAsTheTable(t *testing.T) {
 	rows := sampleRows(100)
 	for _, n := range model.NamespacesOf(rows) {
 		for result, count := range n.Counts {
-			q := model.Query{Namespaces: []string{n.Name}, Results: []kube.Result{result}}
-			if w := model.WindowOf(rows, q, now); w.Total != count || count == 0 {
+			q := table.Query{Namespaces: []string{n.Name}, Results: []kube.Result{result}}
+			if w := table.WindowOf(rows, q, now); w.Total != count || count == 0 {
 				t.Errorf("%s has %d objects that are %s, and the table %d", n.Name, count, result, w.Total)
 			}
 		}
@@ -137,8 +142,8 @@ func TestNamespacesCountAsTheTable(t *testing.T) {
 
 // TestSortedBy checks that a header of the table sorts by its column, and the second time in the reverse order.
 func TestSortedBy(t *testing.T) {
-	for _, column := range model.Sorts {
-		once := model.Query{Offset: 50}.SortedBy(column)
+	for _, column := range table.Sorts {
+		once := table.Query{Offset: 50}.SortedBy(column)
 		twice := once.SortedBy(column)
 
 		if column != "age" && (once.Descending || !twice.Descending) || once.Offset != 0 || twice.Sort != column {
@@ -156,21 +161,21 @@ func TestHours(t *testing.T) {
 	at := func(hours float64) time.Time { return now.Add(-time.Duration(hours * float64(time.Hour))) }
 
 	for name, c := range map[string]struct {
-		row                      model.Row
+		row                      table.Row
 		running, pending, failed int // hours
 	}{
-		"pending since three hours":     {model.Row{Created: at(3), Result: kube.Pending}, 0, 4, 0},
-		"running since two hours":       {model.Row{Created: at(2), Started: at(2), Result: kube.Running}, 3, 0, 0},
-		"failed after an hour":          {model.Row{Created: at(5), Started: at(4.1), Ended: at(3), Result: kube.Failed}, 2, 2, 1},
-		"failed last week":              {model.Row{Created: at(200), Started: at(199), Ended: at(180), Result: kube.Failed}, 0, 0, 0},
-		"running since last week":       {model.Row{Created: at(200), Started: at(199), Result: kube.Running}, 24, 0, 0},
-		"a schedule":                    {model.Row{Created: at(200), Kind: kinds.Schedule.FullName(), Result: kube.Running}, 0, 0, 0},
-		"suspended before it started":   {model.Row{Created: at(3), Result: kube.Suspended, Suspended: true}, 0, 0, 0},
-		"rejected before it started":    {model.Row{Created: at(3), Ended: at(3), Result: kube.Failed}, 0, 0, 1},
-		"succeeded within the same run": {model.Row{Created: at(0.3), Started: at(0.2), Ended: at(0.1), Result: kube.Succeeded}, 1, 1, 0},
+		"pending since three hours":     {table.Row{Created: at(3), Result: kube.Pending}, 0, 4, 0},
+		"running since two hours":       {table.Row{Created: at(2), Started: at(2), Result: kube.Running}, 3, 0, 0},
+		"failed after an hour":          {table.Row{Created: at(5), Started: at(4.1), Ended: at(3), Result: kube.Failed}, 2, 2, 1},
+		"failed last week":              {table.Row{Created: at(200), Started: at(199), Ended: at(180), Result: kube.Failed}, 0, 0, 0},
+		"running since last week":       {table.Row{Created: at(200), Started: at(199), Result: kube.Running}, 24, 0, 0},
+		"a schedule":                    {table.Row{Created: at(200), Kind: kinds.Schedule.FullName(), Result: kube.Running}, 0, 0, 0},
+		"suspended before it started":   {table.Row{Created: at(3), Result: kube.Suspended, Suspended: true}, 0, 0, 0},
+		"rejected before it started":    {table.Row{Created: at(3), Ended: at(3), Result: kube.Failed}, 0, 0, 1},
+		"succeeded within the same run": {table.Row{Created: at(0.3), Started: at(0.2), Ended: at(0.1), Result: kube.Succeeded}, 1, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := model.HoursSince(now)
+			h := table.HoursSince(now)
 			h.Add(&c.row, now)
 
 			var running, pending, failed int
@@ -200,7 +205,7 @@ func TestHoursOfRetries(t *testing.T) {
 	}}
 
 	counts := func() (pending, running string) {
-		r, h := model.RowOf(app), model.HoursSince(now)
+		r, h := table.RowOf(app), table.HoursSince(now)
 		h.Add(&r, now)
 
 		for _, hour := range h[len(h)-11:] {
@@ -232,9 +237,9 @@ func TestHoursOfRetries(t *testing.T) {
 // BenchmarkWindow measures one window over 10,000 rows.
 func BenchmarkWindow(b *testing.B) {
 	rows := sampleRows(10_000)
-	q := model.Query{Text: "app 1", Sort: "cost"}
+	q := table.Query{Text: "app 1", Sort: "cost"}
 
 	for b.Loop() {
-		model.WindowOf(rows, q, now)
+		table.WindowOf(rows, q, now)
 	}
 }

@@ -1,4 +1,4 @@
-package model
+package table
 
 import (
 	"cmp"
@@ -32,7 +32,8 @@ type Query struct {
 	Namespaces []string      `json:"namespaces,omitempty"` // empty: all that the user may see
 	Kinds      []string      `json:"kinds,omitempty"`      // by Row.Kind; empty: all
 	Results    []kube.Result `json:"results,omitempty"`    // empty: all
-	// Text is searched in the namespace, name, state, cause, owner and version. All of its words must occur.
+	// Text is searched in the namespace, name, state, cause, owner and version. All of its words must occur. A word that
+	// compares a column, such as duration>1h, memory>=64Gi or owner=data, must hold (see ComparedColumns).
 	Text string `json:"text,omitempty"`
 	// Label is a label selector as kubectl takes it.
 	Label string `json:"label,omitempty"`
@@ -44,13 +45,13 @@ type Query struct {
 }
 
 // ParseQuery reads a query from the parameters of a URL. Unknown values are left out, so that each URL has a page. The
-// second result says what was left out.
+// second result names what was left out.
 func ParseQuery(values url.Values) (q Query, ignored []string) {
 	q.Namespaces = some(values["namespace"])
 
 	for _, name := range some(values["kind"]) {
 		if kind, err := kinds.Named(name); err != nil {
-			ignored = append(ignored, "kind "+strconv.Quote(name))
+			ignored = append(ignored, "the unknown kind "+strconv.Quote(name))
 		} else if !slices.Contains(q.Kinds, kind.FullName()) {
 			q.Kinds = append(q.Kinds, kind.FullName())
 		}
@@ -60,14 +61,22 @@ func ParseQuery(values url.Values) (q Query, ignored []string) {
 		if slices.Contains(screen.Results(), name) {
 			q.Results = append(q.Results, kube.Result(name))
 		} else {
-			ignored = append(ignored, "result "+strconv.Quote(name))
+			ignored = append(ignored, "the unknown result "+strconv.Quote(name))
 		}
 	}
 
-	q.Text = cut(strings.ToValidUTF8(strings.Join(strings.Fields(values.Get("q")), " "), ""), maxQueryText)
+	words := strings.Fields(cut(strings.ToValidUTF8(strings.Join(strings.Fields(values.Get("q")), " "), ""), maxQueryText))
+	q.Text = strings.Join(slices.DeleteFunc(words, func(word string) bool {
+		_, compares, valid := readComparison(word)
+		if compares && !valid {
+			ignored = append(ignored, "the comparison "+strconv.Quote(word)+", which cannot be read")
+		}
+		return compares && !valid
+	}), " ")
+
 	if label := strings.TrimSpace(values.Get("label")); len(label) > 0 && len(label) <= maxQueryText {
 		if _, err := labels.Parse(label); err != nil {
-			ignored = append(ignored, "label "+strconv.Quote(label))
+			ignored = append(ignored, "the unknown label "+strconv.Quote(label))
 		} else {
 			q.Label = label
 		}
@@ -77,7 +86,7 @@ func ParseQuery(values url.Values) (q Query, ignored []string) {
 	if slices.Contains(Sorts, sort) {
 		q.Sort, q.Descending = sort, descending
 	} else if sort != "" {
-		ignored = append(ignored, "sort "+strconv.Quote(sort))
+		ignored = append(ignored, "the unknown sort "+strconv.Quote(sort))
 	}
 
 	q.Offset, q.Limit = number(values.Get("offset"), 1<<30), number(values.Get("limit"), MaxLimit)
@@ -183,9 +192,19 @@ func (q Query) Filtered() bool {
 	return len(q.Namespaces)+len(q.Kinds)+len(q.Results) > 0 || q.Text != "" || q.Label != ""
 }
 
-// Filter returns a function that reports whether the query selects a row.
-func (q Query) Filter() func(*Row) bool {
-	words := strings.Fields(strings.ToLower(q.Text))
+// Filter returns a function that reports whether the query selects a row at the given time.
+func (q Query) Filter(now time.Time) func(*Row) bool {
+	var (
+		words       []string
+		comparisons []comparison
+	)
+	for word := range strings.FieldsSeq(q.Text) {
+		if c, compares, _ := readComparison(word); compares {
+			comparisons = append(comparisons, c)
+		} else {
+			words = append(words, strings.ToLower(word))
+		}
+	}
 
 	selector, err := labels.Parse(q.Label)
 	if err != nil {
@@ -194,7 +213,8 @@ func (q Query) Filter() func(*Row) bool {
 	return func(r *Row) bool {
 		switch {
 		case len(q.Namespaces) > 0 && !slices.Contains(q.Namespaces, r.Namespace), len(q.Kinds) > 0 && !slices.Contains(q.Kinds, r.Kind),
-			len(q.Results) > 0 && !slices.Contains(q.Results, r.Result), q.Label != "" && !selector.Matches(labels.Set(r.Labels)):
+			len(q.Results) > 0 && !slices.Contains(q.Results, r.Result), q.Label != "" && !selector.Matches(labels.Set(r.Labels)),
+			slices.ContainsFunc(comparisons, func(c comparison) bool { return !c.selects(r, now) }):
 			return false
 		case len(words) == 0:
 			return true

@@ -1,9 +1,10 @@
-// Package model is the data of the console's pages: what a page shows about custom resources, pods, Events and records.
-// All functions are pure. The types are the JSON of /api/v1 and the input of the components in package view.
+// Package table is the data of the console's table of all kinds: its rows, the queries that select and order them, and
+// the window of rows that a page shows. All functions are pure. The types are the JSON of /api/v1 and the input of the
+// components in package view.
 //
-// Texts that users control pass bounds.Line or bounds.Text on their way into the model, so that control characters are
-// visible wherever the model is shown. Package view escapes HTML.
-package model
+// Texts that users control pass bounds.Line on their way into a row, so that control characters are visible wherever
+// the row is shown. Package view escapes HTML.
+package table
 
 import (
 	"cmp"
@@ -95,7 +96,7 @@ func RowOf(object client.Object) Row {
 	s := kube.Summarize(object)
 	r := Row{
 		Kind: s.Kind.FullName(), APIVersion: s.Kind.GroupVersion().String(), Namespace: clean(s.Namespace), Name: clean(s.Name), UID: object.GetUID(),
-		State: clean(s.State), Result: s.Result, Reason: clean(s.Reason), Created: s.Created.UTC(), Started: utc(s.Started), Ended: utc(s.Ended), Next: utc(s.Next),
+		State: clean(s.State), Result: s.Result, Reason: clean(s.Reason), Created: s.Created.UTC(), Started: s.Started.UTC(), Ended: s.Ended.UTC(), Next: s.Next.UTC(),
 		Attempts: s.Attempt, Suspended: s.Result == kube.Suspended, ScheduledBy: clean(object.GetLabels()[v1beta2.ScheduledAppNameLabel]),
 	}
 	r.Cause = oneLine(cmp.Or(s.Message, s.Detail), maxCause)
@@ -109,8 +110,8 @@ func RowOf(object client.Object) Row {
 	r.addSpec(object, &s)
 
 	if u := s.Usage; u != nil {
-		total := s.Used(timeOf(u.Time))
-		r.CostNanos, r.CostTime = total.CostNanos, utc(timeOf(u.Time))
+		total := s.Used(kube.TimeOf(u.Time))
+		r.CostNanos, r.CostTime = total.CostNanos, kube.TimeOf(u.Time).UTC()
 
 		if !s.Over() && s.Ended.IsZero() {
 			r.CPUMillis = u.Driver.Requested.CPUMillicores + u.Executors.Requested.CPUMillicores
@@ -266,11 +267,4 @@ func cut(text string, most int) string {
 		return string(letters[:most-1]) + "…"
 	}
 	return text
-}
-
-func utc(at time.Time) time.Time {
-	if at.IsZero() {
-		return time.Time{}
-	}
-	return at.UTC()
 }

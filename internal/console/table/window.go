@@ -1,4 +1,4 @@
-package model
+package table
 
 import (
 	"net/url"
@@ -48,7 +48,7 @@ func WindowOf(rows []*Row, q Query, now time.Time) Window {
 
 	every := q
 	every.Results = nil
-	selects := every.Filter()
+	selects := every.Filter(now)
 
 	var selected []*Row
 	for _, row := range rows {

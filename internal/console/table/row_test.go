@@ -1,4 +1,4 @@
-package model_test
+package table_test
 
 import (
 	"encoding/json"
@@ -19,6 +19,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
+	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
@@ -64,7 +65,7 @@ func TestRowOfEachState(t *testing.T) {
 	for _, state := range append(states, "") {
 		for _, ready := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, ""} {
 			for i, object := range inState(state, ready) {
-				r, s := model.RowOf(object), kube.Summarize(object)
+				r, s := table.RowOf(object), kube.Summarize(object)
 
 				if r.Kind != kinds.All[i].FullName() || r.State != s.State || r.Result != s.Result || !slices.Contains(screen.Results(), string(r.Result)) {
 					t.Errorf("%T in %q: row %+v of summary %+v", object, state, r, s)
@@ -115,7 +116,7 @@ func TestWantedExecutors(t *testing.T) {
 			app.Status.Executors = counts
 			c.change(app)
 
-			if r := model.RowOf(app); r.ExecutorsWanted != c.want || r.ExecutorsRunning != 3 || r.ExecutorsFailed != 1 {
+			if r := table.RowOf(app); r.ExecutorsWanted != c.want || r.ExecutorsRunning != 3 || r.ExecutorsFailed != 1 {
 				t.Errorf("%d wanted, %d running, %d failed; want %d, 3, 1", r.ExecutorsWanted, r.ExecutorsRunning, r.ExecutorsFailed, c.want)
 			}
 		})
@@ -133,7 +134,7 @@ func TestRowsAreSmall(t *testing.T) {
 
 	app.Status.AppState.ErrorMessage = strings.Repeat("message ", 100_000)
 
-	text, err := json.Marshal(model.RowOf(app))
+	text, err := json.Marshal(table.RowOf(app))
 	if err != nil || len(text) > 5000 {
 		t.Errorf("a row of %d bytes: %v", len(text), err)
 	}
@@ -152,7 +153,7 @@ func TestLabelsOfRows(t *testing.T) {
 	}
 
 	for range 20 {
-		if got := model.RowOf(app).Labels; !maps.Equal(got, want) {
+		if got := table.RowOf(app).Labels; !maps.Equal(got, want) {
 			t.Fatalf("the labels are %v", got)
 		}
 	}
@@ -166,14 +167,14 @@ func TestCost(t *testing.T) {
 		Driver: statusv1.UsageOfPods{UsageSums: statusv1.UsageSums{CostNanos: 100}, Requested: statusv1.UsageRate{CostNanos: 2, CPUMillicores: 500, MemoryMiB: 3}},
 	}}
 
-	r := model.RowOf(app)
+	r := table.RowOf(app)
 	if got := r.Cost(now.Add(10 * time.Second)); got != 120 || r.CPUMillis != 500 || r.MemoryBytes != 3<<20 {
 		t.Errorf("cost %d, CPU %d, memory %d; want 120, 500, 3 MiB", got, r.CPUMillis, r.MemoryBytes)
 	}
 
 	app.Status.Operator.EndedAt = &metav1.MicroTime{Time: now}
 
-	if r = model.RowOf(app); r.Cost(now.Add(10*time.Second)) != 100 || r.CPUMillis != 0 {
+	if r = table.RowOf(app); r.Cost(now.Add(10*time.Second)) != 100 || r.CPUMillis != 0 {
 		t.Errorf("after the end: cost %d, CPU %d; want 100, 0", r.Cost(now.Add(10*time.Second)), r.CPUMillis)
 	}
 }
