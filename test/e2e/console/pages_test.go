@@ -1,7 +1,9 @@
 package console
 
 import (
+	"context"
 	"flag"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -12,20 +14,14 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/sparkoperator/spark-operator/test/kit/pages"
 )
 
-var update = flag.Bool("update", false, "write the screenshots of docs/console.md")
-
-// shots are the screenshots of docs/console.md: the looks of each page.
-var shots = map[string][]string{
-	"all": {"desktop-light", "desktop-dark", "phone-light"}, "application": {"desktop-light", "desktop-dark", "phone-dark"}, "application-failed": {"desktop-light"},
-	"schedule": {"desktop-light"}, "schedule-compared": {"desktop-light"}, "logs": {"desktop-dark"}, "connect": {"desktop-light"}, "cluster": {"desktop-light"}, "namespaces": {"desktop-light"}, "doctor": {"desktop-light"},
-	"stages": {"desktop-light"}, "manifest": {"desktop-light"}, "usage": {"desktop-light"}, "submit": {"desktop-light"}, "submit-manifest": {"desktop-light"}, "sign-in": {"desktop-light"},
-}
+var update = flag.Bool("update", false, "write the screenshots of docs/console.md, and the page that lists them")
 
 // TestPages opens the pages with sample data in one Chromium.
 func TestPages(t *testing.T) {
@@ -35,6 +31,7 @@ func TestPages(t *testing.T) {
 
 	s := &samples{browser: start(t), address: server.URL, pages: pages.All(time.Now())}
 	t.Run("looks", s.looks)
+	t.Run("pictures", s.pictures)
 	t.Run("weight", s.weight)
 	t.Run("keys", s.keys)
 	t.Run("theme", s.theme)
@@ -70,11 +67,69 @@ func (s *samples) looks(t *testing.T) {
 					t.Error(problem)
 				}
 
-				if *update && slices.Contains(shots[page.Name], l.name) {
-					w.photograph(t, filepath.Join(root, "docs/console", page.Name+"-"+l.name+".png"))
+				if *update {
+					w.photograph(t, filepath.Join(root, "docs/console", picture(page.Name, l)))
 				}
 			})
 		}
+	}
+}
+
+// picture returns the name of the file with a page in a look.
+func picture(page string, l look) string { return page + "-" + l.name + ".webp" }
+
+// pictures checks that docs/console-pictures.md lists the screenshots of all pages, and no others.
+func (s *samples) pictures(t *testing.T) {
+	const about = `# The console in pictures
+
+Each page of [the console](console.md) with sample data, also when it is empty, loads or has a problem, on a desktop
+(1280 pixels wide) and on a phone (360), light and dark. The tests take the pictures.
+
+| page | desktop | | phone | |
+|---|---|---|---|---|
+`
+
+	var table, files strings.Builder
+	for _, page := range s.pages {
+		table.WriteString("| " + strings.ReplaceAll(page.Name, "-", " "))
+
+		for _, l := range looks {
+			_, colours, _ := strings.Cut(l.name, "-")
+			fmt.Fprintf(&table, " | [%s](console/%s)", colours, picture(page.Name, l))
+			files.WriteString(picture(page.Name, l) + "\n")
+		}
+
+		table.WriteString(" |\n")
+	}
+
+	file := filepath.Join(root, "docs/console-pictures.md")
+	if *update {
+		if err := os.WriteFile(file, []byte(about+table.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	text, err := os.ReadFile(file)
+	if err != nil || string(text) != about+table.String() {
+		t.Errorf("%s does not list the pages (%v); write it with -update", file, err)
+	}
+
+	entries, err := os.ReadDir(filepath.Join(root, "docs/console"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	wanted := strings.Fields(files.String())
+	for _, entry := range entries {
+		if i := slices.Index(wanted, entry.Name()); i < 0 {
+			t.Errorf("docs/console/%s is no picture of a page", entry.Name())
+		} else {
+			wanted = slices.Delete(wanted, i, i+1)
+		}
+	}
+
+	if len(wanted) > 0 {
+		t.Errorf("pictures are missing: %q; take them with -update", wanted)
 	}
 }
 
@@ -93,7 +148,10 @@ func (w *tab) photograph(t *testing.T, file string) {
 	t.Helper()
 
 	var image []byte
-	w.run(t, chromedp.CaptureScreenshot(&image))
+	w.run(t, chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		image, err = page.CaptureScreenshot().WithFormat(page.CaptureScreenshotFormatWebp).WithQuality(80).Do(ctx)
+		return err
+	}))
 
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
