@@ -58,7 +58,7 @@ func (c *console) readAll(r *web.Request) (table.Window, error) {
 	return windowOf(v, q, ignored, r.Now), nil
 }
 
-// windowOf returns the window of a query with notes about what was left out of the query.
+// windowOf returns the window of a query with notes about the values that ParseQuery ignored.
 func windowOf(v *live.View, q table.Query, ignored []string, now time.Time) table.Window {
 	w := v.Window(q, now)
 	for _, text := range ignored {

@@ -49,11 +49,13 @@ func (s *Stage) Duration(now time.Time) time.Duration {
 	return max(to.Sub(from), 0)
 }
 
-// ReadStages returns the stages of the application that runs in a driver pod. If Spark's REST API does not answer, the
-// second result says why there are no stages.
-func ReadStages(ctx context.Context, c *kube.Client, pod *corev1.Pod) (stages []Stage, missing string) {
-	missing = podproxy.ReadPart(ctx, c, pod, "stages", &stages)
-	return stages, missing
+// ReadStages returns the application that runs in a driver pod and its stages. If Spark's REST API does not answer, the
+// last result says why there are no stages.
+func ReadStages(ctx context.Context, c *kube.Client, pod *corev1.Pod) (app podproxy.App, stages []Stage, missing string) {
+	if app, missing = podproxy.ReadApp(ctx, c, pod, "stages"); missing == "" {
+		missing = app.Read(ctx, c, pod, "stages", &stages)
+	}
+	return app, stages, missing
 }
 
 // maxStages is the largest number of active stages that are shown.

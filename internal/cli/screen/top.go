@@ -67,7 +67,7 @@ func topPage(ctx context.Context, c *kube.Client, object client.Object, width in
 
 	b.WriteByte('\n')
 
-	stages, missing := ReadStages(ctx, c, main)
+	_, stages, missing := ReadStages(ctx, c, main)
 	if missing != "" {
 		b.WriteString(terminal.Wrap("note: ", missing, width) + "\n")
 		return b.String(), nil

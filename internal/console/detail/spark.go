@@ -30,11 +30,7 @@ func (s *subject) stages() (model.Stages, error) {
 		missing = s.notRunning()
 	)
 	if missing == "" {
-		app, missing = podproxy.ReadApp(s.ctx, s.Client, s.main(), "stages")
-	}
-
-	if missing == "" {
-		missing = app.Read(s.ctx, s.Client, s.main(), "stages", &found)
+		app, found, missing = screen.ReadStages(s.ctx, s.Client, s.main())
 	}
 
 	out.Missing = bounds.Line(missing)

@@ -45,7 +45,7 @@ type Query struct {
 }
 
 // ParseQuery reads a query from the parameters of a URL. Unknown values are left out, so that each URL has a page. The
-// second result names what was left out.
+// second result names them.
 func ParseQuery(values url.Values) (q Query, ignored []string) {
 	q.Namespaces = some(values["namespace"])
 
