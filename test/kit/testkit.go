@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -191,18 +190,6 @@ func Wait(t testing.TB, what string, condition func(context.Context) error) {
 			t.Fatalf("waited %s for %s: %v", waitTimeout, what, err)
 		}
 	}
-}
-
-// FreeAddress returns an address of this machine on which no server listens.
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // start starts the control plane that the environment selects, or connects to it. It then installs our definitions.
