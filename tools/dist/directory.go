@@ -15,16 +15,17 @@ import (
 
 // These are files of a release beside its archives.
 const (
-	sumsFile  = "SHA256SUMS"
-	krewFile  = "spark.yaml"
-	notesFile = "notes.md"
+	sumsFile       = "SHA256SUMS"
+	krewFile       = "spark.yaml"
+	notesFile      = "notes.md"
+	provenanceFile = "provenance.intoto.json"
 )
 
 // unlisted are the files and directories of a release that are not in its list of checksums.
 var unlisted = []string{sumsFile, krewFile, imagesDirectory}
 
 // patterns match the names of all files and directories of a release.
-var patterns = append([]string{"sparkctl_*", "spark-operator_linux_*", "spark-operator-*.tgz", definitionsFile, installFile, exampleFile, notesFile}, unlisted...)
+var patterns = append([]string{"sparkctl_*", "spark-operator_linux_*", "spark-operator-*.tgz", definitionsFile, installFile, exampleFile, notesFile, provenanceFile}, unlisted...)
 
 // isOurs reports whether a name is that of a file or directory of a release.
 func isOurs(name string) bool {

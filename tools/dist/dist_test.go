@@ -19,12 +19,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// packedImages are the digests of the images of packedRelease.
+var packedImages = map[string]string{"sparkctl": "sha256:" + strings.Repeat("12", 32)}
+
 // packedRelease returns the directory with the archives of all platforms. The archives contain short texts instead of
 // binaries.
 func packedRelease(t *testing.T) string {
 	t.Helper()
 	dir, out := t.TempDir(), t.TempDir()
-	r := &release{version: "v1.2.3", revision: "abc", time: time.Unix(1_700_000_000, 0).UTC(),
+	r := &release{version: "v1.2.3", revision: strings.Repeat("ab", 20), time: time.Unix(1_700_000_000, 0).UTC(),
 		downloads: "https://example.org/v1.2.3"}
 
 	binaries := map[platform]string{}
@@ -39,12 +42,12 @@ func packedRelease(t *testing.T) string {
 
 	write(t, filepath.Join(out, "chart.tgz"), "chart")
 
-	sums, err := r.pack(binaries, boms, []string{"chart.tgz"}, filepath.Join(dir, "LICENSE"), out)
+	sums, err := r.pack(binaries, boms, []string{"chart.tgz"}, packedImages, filepath.Join(dir, "LICENSE"), out)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	again, err := r.pack(binaries, boms, []string{"chart.tgz"}, filepath.Join(dir, "LICENSE"), out)
+	again, err := r.pack(binaries, boms, []string{"chart.tgz"}, packedImages, filepath.Join(dir, "LICENSE"), out)
 	if err != nil || again != sums {
 		t.Errorf("the second time the checksums differ (%v):\n%s\n%s", err, sums, again)
 	}
@@ -81,13 +84,13 @@ func output(t *testing.T, cmd *exec.Cmd) string {
 }
 
 // TestChecksums checks that sha256sum accepts the file SHA256SUMS for the archives of all platforms, for the one bill
-// of materials and for the one other file.
+// of materials, for the one other file and for the provenance.
 func TestChecksums(t *testing.T) {
 	cmd := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 
 	cmd.Dir = packedRelease(t)
-	if n := strings.Count(output(t, cmd), ": OK\n"); n != len(platforms)+2 {
-		t.Errorf("%d files are correct, want %d", n, len(platforms)+2)
+	if n := strings.Count(output(t, cmd), ": OK\n"); n != len(platforms)+3 {
+		t.Errorf("%d files are correct, want %d", n, len(platforms)+3)
 	}
 }
 
@@ -217,7 +220,7 @@ func TestImages(t *testing.T) {
 	sums := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 
 	sums.Dir = out
-	if n := strings.Count(output(t, sums), ": OK\n"); n != 2*(len(images)+1)*len(archs)+4 {
+	if n := strings.Count(output(t, sums), ": OK\n"); n != 2*(len(images)+1)*len(archs)+5 {
 		t.Errorf("SHA256SUMS lists %d files", n)
 	}
 
@@ -232,6 +235,12 @@ func TestImages(t *testing.T) {
 		digests[i.program] = indexDigest(t, out, i, archs)
 		if got := chart.Annotations[digestAnnotation+i.program]; got != digests[i.program] {
 			t.Errorf("the image %s has the digest %s, and the chart %q", i.program, digests[i.program], got)
+		}
+	}
+
+	for program, digest := range digests {
+		if !strings.Contains(read(t, filepath.Join(out, provenanceFile)), strings.TrimPrefix(digest, "sha256:")) {
+			t.Errorf("the provenance lacks the image of %s", program)
 		}
 	}
 

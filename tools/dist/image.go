@@ -27,28 +27,28 @@ var architectures = []string{"amd64", "arm64"}
 
 // imagesAndChart writes the images for the architectures, the operator's program, the chart and the manifests into the
 // directory out. It adds the bills of materials of the images and of the program to boms, and returns the names of the
-// files that it wrote.
-func (r *release) imagesAndChart(ctx context.Context, root, out string, archs []string, boms map[string][]byte) (written []string, err error) {
-	digests := map[string]string{}
+// files that it wrote, and the digests of the images by program.
+func (r *release) imagesAndChart(ctx context.Context, root, out string, archs []string, boms map[string][]byte) (written []string, digests map[string]string, err error) {
+	digests = map[string]string{}
 	for _, i := range images {
 		for _, arch := range archs {
 			name := i.tar(arch)
 			if boms[name+sbomSuffix], err = r.image(ctx, root, out, i, arch); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 
 			written = append(written, name)
 		}
 
 		if digests[i.program], err = writeLayout(out, i, archs); err != nil {
-			return nil, fmt.Errorf("image %s: %w", i.name(), err)
+			return nil, nil, fmt.Errorf("image %s: %w", i.name(), err)
 		}
 	}
 
 	for _, arch := range archs {
 		name, err := r.operator(root, out, arch, boms)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 
 		written = append(written, name)
@@ -56,11 +56,11 @@ func (r *release) imagesAndChart(ctx context.Context, root, out string, archs []
 
 	chart, err := r.chart(filepath.Join(root, "charts", "spark-operator"), out, digests)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	manifests, err := r.manifests(ctx, root, out, chart)
-	return append(append(written, chart), manifests...), err
+	return append(append(written, chart), manifests...), digests, err
 }
 
 // image builds an image for an architecture into the directory out, and returns its bill of materials.

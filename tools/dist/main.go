@@ -1,7 +1,7 @@
 // Command dist builds sparkctl for every platform, the images of the operator and of sparkctl, which serves the web
 // console, the operator's program, the package of the chart and manifests for kubectl. It writes the archives, a bill
-// of materials of each binary and of each image, their checksums, the release notes and the manifest for krew into a
-// directory. There it replaces the files of an earlier build, and nothing else:
+// of materials of each binary and of each image, the provenance and the checksums of all files, the release notes and
+// the manifest for krew into a directory. There it replaces the files of an earlier build, and nothing else:
 //
 //	dist [-check] [-out DIR] [PLATFORM...]
 //
@@ -213,16 +213,17 @@ func (r *release) write(ctx context.Context, root, out string, chosen []platform
 		return "", err
 	}
 
+	var digests map[string]string
 	if len(archs) > 0 {
-		more, err := r.imagesAndChart(ctx, root, unfinished, archs, boms)
-		if err != nil {
+		var more []string
+		if more, digests, err = r.imagesAndChart(ctx, root, unfinished, archs, boms); err != nil {
 			return "", err
 		}
 
 		written = append(written, more...)
 	}
 
-	sums, err := r.pack(binaries, boms, written, filepath.Join(root, "LICENSE"), unfinished)
+	sums, err := r.pack(binaries, boms, written, digests, filepath.Join(root, "LICENSE"), unfinished)
 	if err != nil {
 		return "", err
 	}

@@ -50,10 +50,10 @@ func (f packed) read() ([]byte, error) {
 	return os.ReadFile(f.from)
 }
 
-// pack packs the binaries into archives. It writes the archives, the bills of materials by their names, the checksums
-// of both and of the files that were written before (SHA256SUMS), and the manifest for krew (spark.yaml) into the
-// directory out. It returns the checksums.
-func (r *release) pack(binaries map[platform]string, boms map[string][]byte, written []string, license, out string) (string, error) {
+// pack packs the binaries into archives. It writes the archives, the bills of materials by their names, the provenance
+// of both, of the files that were written before and of the images, the checksums of all these files (SHA256SUMS), and
+// the manifest for krew (spark.yaml) into the directory out. It returns the checksums.
+func (r *release) pack(binaries map[platform]string, boms map[string][]byte, written []string, images map[string]string, license, out string) (string, error) {
 	var sums, manifest strings.Builder
 	manifest.WriteString(r.manifest())
 
@@ -89,6 +89,17 @@ func (r *release) pack(binaries map[platform]string, boms map[string][]byte, wri
 
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), name)
 	}
+
+	provenance, err := r.provenance(sums.String(), images)
+	if err != nil {
+		return "", err
+	}
+
+	if err := os.WriteFile(filepath.Join(out, provenanceFile), provenance, 0o644); err != nil {
+		return "", err
+	}
+
+	fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(provenance), provenanceFile)
 
 	if err := os.WriteFile(filepath.Join(out, sumsFile), []byte(sums.String()), 0o644); err != nil {
 		return "", err
