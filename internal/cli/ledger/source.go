@@ -3,13 +3,11 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -263,24 +261,6 @@ func recordsIn(list *corev1.ConfigMapList) (found []*run.Record, notes []string)
 		}
 	}
 	return found, notes
-}
-
-// days matches a duration that begins with days, such as 7d or 1d12h.
-var days = regexp.MustCompile(`^([0-9]{1,5})d(.*)$`)
-
-// span parses a duration, which may have days.
-func span(flag, text string) (time.Duration, error) {
-	rest, total := text, time.Duration(0)
-	if m := days.FindStringSubmatch(text); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		total, rest = time.Duration(n)*24*time.Hour, cmp.Or(m[2], "0s")
-	}
-
-	d, err := time.ParseDuration(rest)
-	if err != nil || d < 0 || total+d <= 0 {
-		return 0, exit.Usagef("--%s %q is no duration; write 7d, 12h or 1d12h", flag, text)
-	}
-	return total + d, nil
 }
 
 // amounts returns the cells of a table for sums: core-hours, GiB-hours, GPU-hours and cost.

@@ -98,9 +98,9 @@ func usageCommand(streams terminal.Streams) *cobra.Command {
 		}
 
 		if since != "" {
-			length, err := span("since", since)
-			if err != nil {
-				return err
+			length, valid := screen.Span(since)
+			if !valid || length == 0 {
+				return exit.Usagef("--since %q is no duration; write 7d, 12h or 1d12h", since)
 			}
 
 			w.since = src.now.Add(-length)

@@ -4,6 +4,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,6 +28,23 @@ func age(since time.Time) string {
 
 // Short returns a duration in kubectl's format, in at most two units. A negative duration becomes 0s.
 func Short(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
+
+// Span parses a duration as Go writes it, such as 1h30m, which may begin with a number of days, as in 7d or 1d12h. It
+// returns false for other texts, for negative parts and for more than 99,999 days.
+func Span(text string) (time.Duration, bool) {
+	days := time.Duration(0)
+	if number, rest, found := strings.Cut(text, "d"); found {
+		n, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(n >= 0 && n < 100_000) {
+			return 0, false
+		}
+
+		days, text = time.Duration(n*float64(24*time.Hour)), cmp.Or(rest, "0s")
+	}
+
+	d, err := time.ParseDuration(text)
+	return days + d, err == nil && d >= 0 && days+d >= d
+}
 
 // Hours returns a number of units multiplied by seconds in units multiplied by hours. The argument unit is the number
 // of parts of a unit that are counted.

@@ -201,3 +201,21 @@ func TestNextOfASuspendedSchedule(t *testing.T) {
 		}
 	}
 }
+
+// TestSpan parses durations with and without days, and refuses other texts.
+func TestSpan(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"90s": 90 * time.Second, "0s": 0, "7d": 168 * time.Hour, "1d12h": 36 * time.Hour, "1.5d": 36 * time.Hour, "0d5m": 5 * time.Minute,
+		"99999d": 99_999 * 24 * time.Hour,
+	} {
+		if got, valid := Span(text); got != want || !valid {
+			t.Errorf("%s is %s, %v, want %s", text, got, valid, want)
+		}
+	}
+
+	for _, text := range []string{"", "d", "7", "week", "-1d", "1d-5h", "-5h", "1d1d", "NaNd", "Infd", "100000d", "99999d2562047h"} {
+		if got, valid := Span(text); valid {
+			t.Errorf("%q is %s", text, got)
+		}
+	}
+}

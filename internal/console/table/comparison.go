@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
+	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 )
 
 // comparison is a word of a query's text that compares a column, such as duration>1h or owner=data.
@@ -102,20 +103,10 @@ func (c *comparison) selects(r *Row, now time.Time) bool {
 	return order == 0
 }
 
-// seconds reads a duration as Go writes it, such as 1h30m. It may begin with a number of days, such as 2d or 1d12h.
+// seconds reads a duration, which may have days.
 func seconds(text string) (float64, bool) {
-	days := 0.0
-	if whole, rest, found := strings.Cut(text, "d"); found {
-		n, valid := plain(whole)
-		if text = rest; !valid || text == "" {
-			return n * 24 * 60 * 60, valid
-		}
-
-		days = n
-	}
-
-	d, err := time.ParseDuration(text)
-	return days*24*60*60 + d.Seconds(), err == nil
+	d, valid := screen.Span(text)
+	return d.Seconds(), valid
 }
 
 // quantity reads a quantity as Kubernetes writes it, such as 500m or 64Gi.
