@@ -99,14 +99,20 @@ func load(t testing.TB, dir string) *chart.Chart {
 // currentChart is the directory of the chart, relative to the repository's root.
 var currentChart = filepath.Join("charts", "spark-operator")
 
-// install installs the release until the test ends. All releases have objects of the same names in the cluster, so a
-// release that stays would keep the next one from being installed.
+// install installs the release until the test ends.
 func (r *release) install(dir, values string) {
+	r.t.Helper()
+	r.installChart(load(r.t, dir), values)
+}
+
+// installChart installs a chart until the test ends. All releases have objects of the same names in the cluster, so a
+// release that stays would keep the next one from being installed.
+func (r *release) installChart(c *chart.Chart, values string) {
 	r.t.Helper()
 	install := action.NewInstall(r.cfg)
 	// No node runs the pods.
 	install.ReleaseName, install.Namespace, install.WaitStrategy = r.name, r.namespace, kube.HookOnlyStrategy
-	if _, err := install.Run(load(r.t, dir), r.values(values)); err != nil {
+	if _, err := install.Run(c, r.values(values)); err != nil {
 		r.t.Fatalf("install with %s: %v", values, err)
 	}
 

@@ -151,13 +151,7 @@ func (r *release) run() (requests *record, stop func()) {
 func (r *release) configurationFile() string {
 	r.t.Helper()
 
-	file := &corev1.ConfigMap{}
-	if err := r.api.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: r.controller()},
-		file); err != nil {
-		r.t.Fatal(err)
-	}
-
-	cfg, err := config.Parse([]byte(file.Data["config.yaml"]))
+	cfg, err := config.Parse([]byte(r.stored()))
 	if err != nil {
 		r.t.Fatal(err)
 	}
