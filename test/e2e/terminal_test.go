@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -175,6 +176,7 @@ func (d *desk) fails(t *testing.T) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: end.name + "-driver"}}
 		awaitObject(t, d.suite, pod, patience, "end of the driver pod",
 			func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+		d.withoutExecutors(t, end.name)
 		s.run("sparkctl status "+end.name, "state: FAILED (failed)", "why: ", end.cause, "do: ", end.way,
 			"conditions:").fits(wide)
 		lines := strings.Count(strings.TrimSuffix(s.output, terminal.Prompt), "\n")
@@ -233,6 +235,7 @@ func (d *desk) atEnd(t *testing.T, app *v1beta2.SparkApplication) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app.Status.DriverInfo.PodName}}
 	awaitObject(t, d.suite, pod, patience, "end of the driver pod",
 		func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
+	d.withoutExecutors(t, app.Name)
 	s := d.open(t, wide).run("sparkctl status first-pi", "state:     COMPLETED (succeeded)").fits(wide)
 	s.capture("status-end")
 	s.run("sparkctl explain first-pi", "next:", "it has ended", "sparkctl restart app/first-pi -n default").fits(wide)
@@ -241,6 +244,20 @@ func (d *desk) atEnd(t *testing.T, app *v1beta2.SparkApplication) {
 	if log := d.driverLog(t, app); !strings.Contains(log, "Pi is known well enough") {
 		t.Errorf("the application did not continue after Ctrl-C:\n%s", log)
 	}
+}
+
+// withoutExecutors waits until the executors of an application that has ended are deleted, which takes seconds on a busy
+// machine.
+func (d *desk) withoutExecutors(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, patience, "the deletion of the executors of "+name, func() (string, bool) {
+		var pods corev1.PodList
+		if err := d.Client.List(t.Context(), &pods, client.InNamespace("default"),
+			client.MatchingLabels{"spark-role": "executor", "sparkoperator.k8s.io/app-name": name}); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%d pods", len(pods.Items)), len(pods.Items) == 0
+	})
 }
 
 // plain runs a sparkctl command without a terminal, and checks that its output has no escape sequences.
@@ -452,6 +469,7 @@ func (c *console) capture(name string) {
 	}
 
 	if want, got := terminal.Stable(shown), terminal.Stable(screen); want != got {
-		c.t.Errorf("docs/terminal.md shows another screen %q than this one; in test/e2e, run go test -run TestOperator/together/terminal . -update:\n%s", name, screen)
+		c.t.Errorf("docs/terminal.md shows another screen %q; in test/e2e, run go test -run TestOperator/together/terminal . -update (-page +screen):\n%s\n%s",
+			name, cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")), screen)
 	}
 }
