@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,10 @@ var parts = []part{
 // slow test in seconds.
 const maxSlow, slowSeconds = 10, 5.0
 
+// maxFailures is the maximum number of failed tests that testrun lists at its end, and maxReason the maximum number of
+// lines of each.
+const maxFailures, maxReason = 20, 12
+
 // count is the result of one part.
 type count struct{ passed, failed, skipped int }
 
@@ -96,13 +101,15 @@ func main() {
 	var total count
 	began := time.Now()
 
-	var rows []string
+	var rows, failures []string
 	for i, p := range chosen {
 		fmt.Printf("\n=== %d/%d %s: %s\n", i+1, len(chosen), p.name, p.about)
 
 		start, before := time.Now(), readProcessors()
-		c := p.run(os.Stdout)
+		c, reasons := p.run(os.Stdout)
 		total.add(c)
+
+		failures = append(failures, reasons...)
 
 		took, after := time.Since(start).Round(100*time.Millisecond), readProcessors()
 		rows = append(rows, fmt.Sprintf("%-10s %8s %5d passed %3d failed %3d skipped%s", p.name, took, c.passed, c.failed, c.skipped, after.busySince(before)))
@@ -110,6 +117,11 @@ func main() {
 	}
 
 	rows = append(rows, fmt.Sprintf("%-10s %8s", "all", time.Since(began).Round(100*time.Millisecond)))
+
+	if len(failures) > 0 { // they are far above among the output of everything else
+		fmt.Printf("\n%s", strings.Join(failures[:min(len(failures), maxFailures)], ""))
+	}
+
 	fmt.Printf("\n%s\n\n%d passed, %d failed, %d skipped\n", strings.Join(rows, "\n"), total.passed, total.failed, total.skipped)
 
 	if total.failed > 0 || total.passed == 0 {
@@ -191,16 +203,17 @@ func partNames(all []part) []string {
 	return names
 }
 
-func (p part) run(out io.Writer) count {
+// run runs the part. It returns its result, and what its failed tests reported.
+func (p part) run(out io.Writer) (count, []string) {
 	if p.check != nil {
 		cmd := exec.Command(p.check[0], p.check[1:]...)
 
 		cmd.Stdout, cmd.Stderr = out, out
 		if err := cmd.Run(); err != nil {
 			fmt.Fprintf(out, "FAIL %s: %v\n", p.name, err)
-			return count{failed: 1}
+			return count{failed: 1}, nil
 		}
-		return count{passed: 1}
+		return count{passed: 1}, nil
 	}
 	// The option -count=1 disables cached results, because go test does not detect changes of the programs that tests
 	// run (the operator, the chart, the cluster).
@@ -214,15 +227,15 @@ func (p part) run(out io.Writer) count {
 
 	if err != nil {
 		fmt.Fprintf(out, "FAIL %s: %v\n", p.name, err)
-		return count{failed: 1}
+		return count{failed: 1}, nil
 	}
 
-	c := follow(pipe, out)
+	c, reasons := follow(pipe, out)
 	if err := cmd.Wait(); err != nil && c.failed == 0 {
 		fmt.Fprintf(out, "FAIL %s: %v\n", p.name, err)
 		c.failed++
 	}
-	return c
+	return c, reasons
 }
 
 // event is one line of `go test -json` (cmd/test2json).
@@ -231,9 +244,9 @@ type event struct {
 	Elapsed                       float64
 }
 
-// follow counts the tests in a stream of events. It prints a line for each package, and the output of every failure.
-func follow(in io.Reader, out io.Writer) count {
-	var c count
+// follow counts the tests in a stream of events. It prints a line for each package, and the output of every failure. It
+// returns the beginning of what each failed test reported.
+func follow(in io.Reader, out io.Writer) (c count, reasons []string) {
 	output := map[string][]string{} // output so far, by package and test
 	failures := map[string]int{}    // failed tests, by package
 	seconds := map[string]float64{} // duration of each test, by package and test
@@ -249,6 +262,10 @@ func follow(in io.Reader, out io.Writer) count {
 		case json.Unmarshal(line, &e) != nil: // a build error, in plain text
 			_, _ = out.Write(line)
 		default:
+			if e.Action == "fail" {
+				reasons = append(reasons, reason(e, output[e.Package+" "+e.Test])...)
+			}
+
 			c.countEvent(e, output, failures, out)
 
 			if e.Test != "" && e.Elapsed >= slowSeconds {
@@ -257,9 +274,29 @@ func follow(in io.Reader, out io.Writer) count {
 		}
 
 		if err != nil {
-			return c
+			return c, reasons
 		}
 	}
+}
+
+// reported matches the first line of what a test reports.
+var reported = regexp.MustCompile(`^\s+\S+_test\.go:[0-9]+: `)
+
+// reason returns the beginning of what a failed test reported, without what it only logged before; nothing for a test
+// that failed because of a subtest.
+func reason(e event, output []string) []string {
+	at := slices.IndexFunc(output, reported.MatchString)
+	if at < 0 || e.Test == "" {
+		return nil
+	}
+
+	var text strings.Builder
+	fmt.Fprintf(&text, "FAIL %s %s\n", path.Base(e.Package), e.Test)
+
+	for _, line := range output[at:min(len(output), at+maxReason)] {
+		text.WriteString(strings.TrimRight(line[:min(len(line), 300)], "\n") + "\n")
+	}
+	return []string{text.String()}
 }
 
 // printSlowest prints the tests that took longest. It omits a test with slow subtests, because that test only waited

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,7 +38,7 @@ func TestFollowCounts(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
-			if got := follow(strings.NewReader(tc.in), &out); got != tc.want {
+			if got, _ := follow(strings.NewReader(tc.in), &out); got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 
@@ -44,6 +46,27 @@ func TestFollowCounts(t *testing.T) {
 				t.Errorf("printed %q, want %q in it", out.String(), tc.says)
 			}
 		})
+	}
+}
+
+// TestReasonsOfFailures checks that what failed tests reported is returned, without their parents and without what they
+// logged before.
+func TestReasonsOfFailures(t *testing.T) {
+	in := `{"Action":"output","Package":"a.b/p","Test":"A/one","Output":"=== RUN   A/one\n"}
+{"Action":"output","Package":"a.b/p","Test":"A/one","Output":"W1201 a warning\n"}
+{"Action":"output","Package":"a.b/p","Test":"A/one","Output":"    x_test.go:12: got 1\n"}
+{"Action":"output","Package":"a.b/p","Test":"A/one","Output":"        want 2\n"}
+{"Action":"fail","Package":"a.b/p","Test":"A/one"}
+{"Action":"output","Package":"a.b/p","Test":"A/two","Output":"    x_test.go:20: a note\n"}
+{"Action":"pass","Package":"a.b/p","Test":"A/two"}
+{"Action":"output","Package":"a.b/p","Test":"A","Output":"--- FAIL: A (0.00s)\n"}
+{"Action":"fail","Package":"a.b/p","Test":"A"}
+{"Action":"fail","Package":"a.b/p"}
+`
+
+	_, got := follow(strings.NewReader(in), io.Discard)
+	if want := []string{"FAIL p A/one\n    x_test.go:12: got 1\n        want 2\n"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
