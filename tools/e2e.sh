@@ -16,7 +16,7 @@ if [ $# -eq 0 ]; then
 	# The definitions, admission, the kinds and a release of the chart on the oldest supported Kubernetes.
 	TEST_KUBERNETES=oldest go test -count=1 -timeout=40m -parallel=10 ./internal/kinds/configured ./internal/webhook/... \
 		./internal/engine/... ./internal/intake/...
-	TEST_KUBERNETES=oldest go test -C test/e2e -count=1 -timeout=20m ./release
+	TEST_KUBERNETES=oldest EARLIER_CHARTS=all go test -C test/e2e -count=1 -timeout=20m ./release
 	# The images of a release for all processors, and its installation as the page describes it, on real Spark.
 	DIST_IMAGES=all go test -C tools -count=1 -timeout=30m -run '^TestImages$' ./dist
 	INSTALL=all go test -C test/e2e -count=1 -v -timeout=40m ./dist
