@@ -289,10 +289,10 @@ func TestUsageAgainstAuditLog(t *testing.T) {
 	for number := range lives {
 		app := w.Get(fmt.Sprint("life-", number))
 
-		var cpu, mib, tolerance float64
+		var cpu, mib, executors, tolerance float64
 
 		count, known := 0, unknown
-		for _, p := range pods {
+		for name, p := range pods {
 			if p.app != string(app.UID) || p.from.IsZero() {
 				continue
 			}
@@ -300,6 +300,10 @@ func TestUsageAgainstAuditLog(t *testing.T) {
 			count++
 			seconds := p.to.Sub(p.from).Seconds()
 			cpu, mib = cpu+float64(p.cpu)*seconds, mib+float64(p.mib)*seconds
+
+			if strings.Contains(name, "-exec-") {
+				executors += seconds
+			}
 
 			switch {
 			case p.gone.After(stopped.Add(-debounce)) && p.gone.Before(restarted):
@@ -326,9 +330,25 @@ func TestUsageAgainstAuditLog(t *testing.T) {
 		if off := abs(float64(got.MemoryMiBSeconds)-mib) / (9 << 10); off > tolerance {
 			t.Errorf("life %d: %d MiB-seconds, and %.0f in the audit log", number, got.MemoryMiBSeconds, mib)
 		}
+
+		// A status that is written just before the operator observes the start or the end of an executor moves it.
+		steps := app.Status.Operator.Usage.ExecutorSteps
+		if area := area(steps); abs(area-executors) > tolerance+float64(2*count)*eventDelay.Seconds() {
+			t.Errorf("life %d: the steps %q have %.0f s of executors, and the audit log %.0f s", number, steps, area, executors)
+			tell(t, app, pods)
+		}
 	}
 
 	t.Logf("%d lives with %d pods; the largest difference is %.2f s of a pod; %d pods were deleted just before the restart", lives, len(pods), worst, unknown)
+}
+
+// area returns the seconds of executors by the steps of an application that has ended.
+func area(text string) (sum float64) {
+	steps := usage.ParseSteps(text)
+	for i := range steps[:max(len(steps)-1, 0)] {
+		sum += float64(steps[i].N * (steps[i+1].At - steps[i].At))
+	}
+	return sum
 }
 
 // tell logs the usage of an application and its pods in the audit log.

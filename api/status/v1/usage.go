@@ -31,6 +31,12 @@ type OperatorUsage struct {
 	// The largest number of executors of the attempt that had a node at the same time.
 	// +optional
 	PeakExecutors int32 `json:"peakExecutors,omitempty"`
+	// How many executors had a node over time, of all attempts of the current or last run, until the stored time. A text
+	// such as "1764500000 0:2 12:5 300:0" has the time of the first step in seconds since 1970, and for each step the
+	// seconds since then and the number of executors. There are at most 32 steps; further ones are left out where the
+	// least changes. Of a SparkCluster, all pods count.
+	// +optional
+	ExecutorSteps string `json:"executorSteps,omitempty"`
 	// How long the attempts of the current or last run have waited, by cause.
 	// +optional
 	Pending UsagePending `json:"pending,omitzero"`

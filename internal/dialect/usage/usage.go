@@ -6,6 +6,8 @@
 // therefore change nothing. If the operator did not run when an executor ended and was deleted, the executor is open in
 // the stored usage, but neither a pod nor an event shows its end. Its amount up to the stored time is known then, and
 // it counts until the driver ended or, while the driver runs, until the computation.
+//
+// steps.go has the number of executors over time.
 package usage
 
 import (
@@ -64,23 +66,30 @@ func Next(stored *statusv1.OperatorUsage, f Facts) *statusv1.OperatorUsage {
 		*seconds += max(now-last, 0)
 	}
 
+	steps := ParseSteps(u.ExecutorSteps)
+
+	var edges []edge
 	if u.Attempt != f.Attempt {
-		count(&u, f, last, now)
+		edges = ended(count(&u, f, last, now), now)
 		u = statusv1.OperatorUsage{Attempt: f.Attempt, Pending: u.Pending, Earlier: Total(&u), EarlierRuns: u.EarlierRuns}
 	}
 
-	count(&u, f, last, now)
+	if edges = append(edges, count(&u, f, last, now)...); !f.Live {
+		edges = ended(edges, now)
+	}
+
+	steps = continued(steps, last, now, edges)
 
 	u.Driver.Sampled, u.Executors.Sampled = PlusSamples(u.Driver.Sampled, f.DriverSamples), PlusSamples(u.Executors.Sampled, f.ExecutorSamples)
 	if f.NextRun {
-		u.EarlierRuns, u.Pending = Total(&u), statusv1.UsagePending{}
+		u.EarlierRuns, u.Pending, steps = Total(&u), statusv1.UsagePending{}, []Step{{At: now}}
 	}
 
 	if !f.Live {
 		u.Driver.Requested, u.Executors.Requested = statusv1.UsageRate{}, statusv1.UsageRate{}
 	}
 
-	u.Time = &metav1.Time{Time: time.Unix(now, 0).UTC()}
+	u.ExecutorSteps, u.Time = formatSteps(steps), &metav1.Time{Time: time.Unix(now, 0).UTC()}
 	return &u
 }
 
@@ -117,18 +126,23 @@ func At(u *statusv1.OperatorUsage, now time.Time) *statusv1.OperatorUsage {
 	return &later
 }
 
-// count updates the sums of the attempt of u. The argument last is the stored time.
-func count(u *statusv1.OperatorUsage, f Facts, last, now int64) {
+// count updates the sums of the attempt of u. The argument last is the stored time. It returns the starts and ends of
+// the executors that were not settled before.
+func count(u *statusv1.OperatorUsage, f Facts, last, now int64) (edges []edge) {
 	driver := driverOf(f.Seen, u.Attempt)
 	until := countDriver(&u.Driver, driver, f.rate(driver), last, now, u.Attempt)
 	stored := minus(u.Executors.UsageSums, u.SettledSums) // of the executors that were open
 	t := tally{open: executors.ParseIDs(u.Open), settled: executors.ParseIDs(u.Settled), last: last, now: now, largest: u.Executors.Largest}
 	t.cut = len(t.open) == executors.MaxRanges
 
-	var edges []edge
 	for _, pod := range executorsOf(f.Seen, u.Attempt) {
-		if pod.From > 0 && t.add(pod, f.rate(pod.PodUse)) {
-			edges = append(edges, edge{pod.From, 1}, edge{cmp.Or(pod.Until, now), -1})
+		if pod.From == 0 || !t.add(pod, f.rate(pod.PodUse)) {
+			continue
+		}
+
+		edges = append(edges, edge{pod.From, 1})
+		if pod.Until > 0 {
+			edges = append(edges, edge{pod.Until, -1})
 		}
 	}
 
@@ -141,6 +155,7 @@ func count(u *statusv1.OperatorUsage, f Facts, last, now int64) {
 	u.Executors.UsageSums, u.Executors.Requested, u.Executors.Largest = Plus(u.SettledSums, t.running.UsageSums), t.running.Requested, t.largest
 	u.Settled, u.Open = t.settledSet().String(), t.still.Cut(executors.MaxRanges).String()
 	u.PeakExecutors = max(u.PeakExecutors, peak(edges))
+	return append(edges, t.lost(until)...)
 }
 
 // tally collects what executors have used.
@@ -338,7 +353,7 @@ func valid(u statusv1.OperatorUsage) statusv1.OperatorUsage {
 		*seconds = within(*seconds)
 	}
 
-	u.PeakExecutors = max(u.PeakExecutors, 0)
+	u.PeakExecutors, u.ExecutorSteps = max(u.PeakExecutors, 0), formatSteps(ParseSteps(u.ExecutorSteps))
 	return u
 }
 

@@ -29,6 +29,11 @@ type OperatorUsageApplyConfiguration struct {
 	EarlierRuns *UsageSumsApplyConfiguration `json:"earlierRuns,omitempty"`
 	// The largest number of executors of the attempt that had a node at the same time.
 	PeakExecutors *int32 `json:"peakExecutors,omitempty"`
+	// How many executors had a node over time, of all attempts of the current or last run, until the stored time. A text
+	// such as "1764500000 0:2 12:5 300:0" has the time of the first step in seconds since 1970, and for each step the
+	// seconds since then and the number of executors. There are at most 32 steps; further ones are left out where the
+	// least changes. Of a SparkCluster, all pods count.
+	ExecutorSteps *string `json:"executorSteps,omitempty"`
 	// How long the attempts of the current or last run have waited, by cause.
 	Pending *UsagePendingApplyConfiguration `json:"pending,omitempty"`
 	// Executors of the attempt that had a node at the stored time, as ranges of their numbers.
@@ -98,6 +103,14 @@ func (b *OperatorUsageApplyConfiguration) WithEarlierRuns(value *UsageSumsApplyC
 // If called multiple times, the PeakExecutors field is set to the value of the last call.
 func (b *OperatorUsageApplyConfiguration) WithPeakExecutors(value int32) *OperatorUsageApplyConfiguration {
 	b.PeakExecutors = &value
+	return b
+}
+
+// WithExecutorSteps sets the ExecutorSteps field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ExecutorSteps field is set to the value of the last call.
+func (b *OperatorUsageApplyConfiguration) WithExecutorSteps(value string) *OperatorUsageApplyConfiguration {
+	b.ExecutorSteps = &value
 	return b
 }
 
