@@ -13,11 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
+	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/startup"
 	"github.com/sparkoperator/spark-operator/internal/console/table"
 	"github.com/sparkoperator/spark-operator/internal/console/timeline"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
+	"github.com/sparkoperator/spark-operator/internal/dialect/usage"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -36,15 +38,18 @@ type Application struct {
 func ApplicationOf(object client.Object, pods []corev1.Pod, events []corev1.Event, now time.Time) Application {
 	s := kube.Summarize(object)
 	a := Application{Object: ObjectOf(object, pods, events), Timeline: timeline.Of(object, now), Usage: UsageOf(object, now)}
-	a.Executors, a.Start = ExecutorsOf(a.Pods, now), startup.Steps(&s, nil)
+	a.Executors, a.Start = ExecutorsOf(a.Pods, s.Usage, now), startup.Steps(&s, nil)
 	a.Executors.addFailures(a.Events)
 	return a
 }
 
-// Executors is the number of executors over time, from the pods that still exist.
+// Executors is the number of executors with a node over time: as the status stores it until Stored, and then of the
+// pods that exist.
 type Executors struct {
-	From   time.Time `json:"from,omitzero"`
-	To     time.Time `json:"to,omitzero"`
+	From time.Time `json:"from,omitzero"`
+	To   time.Time `json:"to,omitzero"`
+	// Stored is absent if the status stores nothing. Then all points are those of the pods that exist.
+	Stored time.Time `json:"stored,omitzero"`
 	Points []Point   `json:"points,omitempty"`
 	Most   int       `json:"most"`
 	// Failures are the executors that failed, oldest first.
@@ -52,35 +57,37 @@ type Executors struct {
 	Pods     []Pod `json:"-"`
 }
 
-// Point is a change of the number of executors that run.
+// Point is a change of the number of executors that have a node.
 type Point struct {
 	At time.Time `json:"at"`
 	N  int       `json:"n"`
 }
 
-// ExecutorsOf returns the number of running executors over time.
-func ExecutorsOf(pods []Pod, now time.Time) (e Executors) {
-	type change struct {
-		at time.Time
-		by int
-	}
+// change is a change of the number of executors.
+type change struct {
+	at time.Time
+	by int
+}
 
-	var changes []change
+// ExecutorsOf returns the number of executors over time, from the pods that exist and from the stored usage, which may
+// be nil.
+func ExecutorsOf(pods []Pod, stored *statusv1.OperatorUsage, now time.Time) (e Executors) {
+	changes, last := e.addStored(stored, now)
 	for _, p := range pods {
 		if p.Executor == "" {
 			continue
 		}
 
 		e.Pods = append(e.Pods, p)
-		if e.From.IsZero() || p.Created.Before(e.From) {
+		if e.Stored.IsZero() && (e.From.IsZero() || p.Created.Before(e.From)) {
 			e.From = p.Created
 		}
 
-		if !p.Started.IsZero() {
-			changes = append(changes, change{p.Started, 1})
-			if !p.Ended.IsZero() {
-				changes = append(changes, change{latest(p.Ended, p.Started), -1})
-				e.To = latest(e.To, p.Ended)
+		if !p.From.IsZero() {
+			changes = append(changes, change{latest(p.From, e.Stored), 1})
+			if !p.Until.IsZero() {
+				changes = append(changes, change{latest(latest(p.Until, p.From), e.Stored), -1})
+				e.To = latest(e.To, p.Until)
 			}
 		}
 
@@ -93,22 +100,51 @@ func ExecutorsOf(pods []Pod, now time.Time) (e Executors) {
 		}
 	}
 
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Or(a.at.Compare(b.at), b.by-a.by) })
 	slices.SortStableFunc(e.Failures, func(a, b Pod) int { return a.Ended.Compare(b.Ended) })
 	slices.SortStableFunc(e.Pods, func(a, b Pod) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name)) })
 
-	n := 0
-	for _, c := range changes {
-		n += c.by
-		if last := len(e.Points) - 1; last >= 0 && e.Points[last].At.Equal(c.at) {
-			e.Points[last].N = n
-		} else {
-			e.Points = append(e.Points, Point{c.at, n})
+	if len(e.Pods) > 0 { // of which those count that run; without any, the user perhaps may not read them
+		changes = append(changes, change{e.Stored, -last})
+	}
+
+	e.addPoints(changes)
+	return e
+}
+
+// addStored sets the times of the stored steps. It returns their changes and the last number of executors.
+func (e *Executors) addStored(stored *statusv1.OperatorUsage, now time.Time) (changes []change, last int) {
+	if stored == nil || stored.Time == nil {
+		return nil, 0
+	}
+
+	steps := usage.ParseSteps(stored.ExecutorSteps)
+	if len(steps) == 0 {
+		return nil, 0
+	}
+
+	e.Stored = earliest(stored.Time.Time, now).UTC()
+	e.From, e.To = earliest(time.Unix(steps[0].At, 0).UTC(), e.Stored), e.Stored
+
+	for _, s := range steps {
+		changes = append(changes, change{earliest(time.Unix(s.At, 0).UTC(), e.Stored), int(s.N) - last})
+		last = int(s.N)
+	}
+	return changes, last
+}
+
+// addPoints adds a point for each time at which the number of executors changes.
+func (e *Executors) addPoints(changes []change) {
+	slices.SortStableFunc(changes, func(a, b change) int { return a.at.Compare(b.at) })
+
+	n, before := 0, 0
+	for i, c := range changes {
+		if n += c.by; n == before || i+1 < len(changes) && changes[i+1].at.Equal(c.at) {
+			continue
 		}
 
-		e.Most = max(e.Most, n)
+		before, e.Most = n, max(e.Most, n)
+		e.Points = append(e.Points, Point{c.at, n})
 	}
-	return e
 }
 
 // addFailures adds the failures of executors whose pods Spark has deleted, as far as Kubernetes still has the Events.
@@ -156,6 +192,14 @@ func PodOf(pod *corev1.Pod) Pod {
 	for i := range pod.Status.ContainerStatuses {
 		p.addContainer(&pod.Status.ContainerStatuses[i])
 	}
+
+	p.From, p.Until = p.Started, p.Ended
+	if use := lifecycle.Use(pod); use.From > 0 {
+		p.From, p.Until = time.Unix(use.From, 0).UTC(), time.Time{}
+		if use.Until > 0 {
+			p.Until = time.Unix(use.Until, 0).UTC()
+		}
+	}
 	return p
 }
 
@@ -180,6 +224,13 @@ func (p *Pod) addContainer(status *corev1.ContainerStatus) {
 			p.Reason = cmp.Or(p.Reason, bounds.Line(state.Terminated.Reason)+" (exit code "+strconv.Itoa(int(state.Terminated.ExitCode))+")")
 		}
 	}
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 func latest(a, b time.Time) time.Time {

@@ -46,7 +46,7 @@ func TestExecutorsOverTime(t *testing.T) {
 		pods = append(pods, model.PodOf(&pod))
 	}
 
-	e := model.ExecutorsOf(pods, now)
+	e := model.ExecutorsOf(pods, nil, now)
 
 	var counts []int
 	for _, p := range e.Points {
@@ -63,6 +63,65 @@ func TestExecutorsOverTime(t *testing.T) {
 
 	if !e.From.Equal(now.Add(-10*time.Minute)) || !e.To.Equal(now) {
 		t.Errorf("from %v to %v", e.From, e.To)
+	}
+}
+
+// TestStoredExecutors checks that the points are those of the status until its time, and then those of the pods. The
+// executors of the status ended 20 minutes ago, but for one.
+func TestStoredExecutors(t *testing.T) {
+	minutes := func(n float64) time.Time { return now.Add(-time.Duration(n * float64(time.Minute))) }
+	usage := func(text string, at float64) *statusv1.OperatorUsage {
+		return &statusv1.OperatorUsage{Time: new(metav1.NewTime(minutes(at))), ExecutorSteps: fmt.Sprintf(text, minutes(30).Unix())}
+	}
+	assigned := func(pod corev1.Pod, at float64) corev1.Pod {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(minutes(at))}}
+		return pod
+	}
+	deleted := executor(1, 31, 30, 8, 0)
+	deleted.Status.Phase, deleted.DeletionTimestamp = corev1.PodRunning, new(metav1.NewTime(now))
+
+	const steps = "%d 0:1 300:4 600:1"
+
+	for name, test := range map[string]struct {
+		stored   *statusv1.OperatorUsage
+		pods     []corev1.Pod
+		want     []model.Point
+		from, to time.Time
+	}{
+		"all pods are gone": {usage(steps+" 1200:0", 10), nil, []model.Point{{minutes(30), 1}, {minutes(25), 4}, {minutes(20), 1}, {minutes(10), 0}}, minutes(30), minutes(10)},
+		"one still runs":    {usage(steps, 10), []corev1.Pod{assigned(executor(1, 31, 29, 0, 0), 30)}, []model.Point{{minutes(30), 1}, {minutes(25), 4}, {minutes(20), 1}}, minutes(30), now},
+		"it ended later":    {usage(steps, 10), []corev1.Pod{assigned(deleted, 30)}, []model.Point{{minutes(30), 1}, {minutes(25), 4}, {minutes(20), 1}, {minutes(8), 0}}, minutes(30), now},
+		"another one started": {
+			usage(steps, 10), []corev1.Pod{executor(1, 31, 30, 0, 0), assigned(executor(9, 6, 0, 0, 0), 5)},
+			[]model.Point{{minutes(30), 1}, {minutes(25), 4}, {minutes(20), 1}, {minutes(5), 2}}, minutes(30), now,
+		},
+		"only another one exists": {
+			usage(steps, 10), []corev1.Pod{assigned(executor(9, 6, 0, 0, 0), 5)},
+			[]model.Point{{minutes(30), 1}, {minutes(25), 4}, {minutes(20), 1}, {minutes(10), 0}, {minutes(5), 1}}, minutes(30), now,
+		},
+		"pods that ended before": {usage(steps+" 1200:0", 10), []corev1.Pod{executor(1, 70, 60, 50, 1), executor(2, 31, 30, 20, 0)}, []model.Point{{minutes(30), 1}, {minutes(25), 4}, {minutes(20), 1}, {minutes(10), 0}}, minutes(30), minutes(10)},
+		"pods that are not read": {usage(steps, 10), nil, []model.Point{{minutes(30), 1}, {minutes(25), 4}, {minutes(20), 1}}, minutes(30), minutes(10)},
+		"a time in the future":   {usage("%d 0:3 9999999:7", -1e6), []corev1.Pod{executor(1, 31, 30, 0, 0)}, []model.Point{{minutes(30), 3}, {now, 1}}, minutes(30), now},
+		"no time":                {&statusv1.OperatorUsage{ExecutorSteps: "1 0:5"}, []corev1.Pod{executor(1, 31, 30, 0, 0)}, []model.Point{{minutes(30), 1}}, minutes(31), now},
+		"no valid text":          {usage("%d 0:5 0:5", 10), []corev1.Pod{executor(1, 31, 30, 0, 0)}, []model.Point{{minutes(30), 1}}, minutes(31), now},
+	} {
+		var pods []model.Pod
+		for _, pod := range test.pods {
+			pods = append(pods, model.PodOf(&pod))
+		}
+
+		e := model.ExecutorsOf(pods, test.stored, now)
+		if !slices.Equal(e.Points, test.want) {
+			t.Errorf("%s: %v, want %v", name, e.Points, test.want)
+		}
+
+		if most := slices.MaxFunc(test.want, func(a, b model.Point) int { return a.N - b.N }).N; e.Most != most {
+			t.Errorf("%s: at most %d, want %d", name, e.Most, most)
+		}
+
+		if !e.From.Equal(test.from) || !e.To.Equal(test.to) {
+			t.Errorf("%s: from %v to %v, want %v to %v", name, e.From, e.To, test.from, test.to)
+		}
 	}
 }
 

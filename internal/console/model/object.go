@@ -111,6 +111,9 @@ type Pod struct {
 	Created  time.Time `json:"created"`
 	Started  time.Time `json:"started,omitzero"` // of its Spark container
 	Ended    time.Time `json:"ended,omitzero"`
+	// From and Until are when it got a node, and when it stopped using its requests there.
+	From  time.Time `json:"-"`
+	Until time.Time `json:"-"`
 	// CPUMillis and MemoryBytes are the requests of its containers; the fields that begin with Used have what it uses,
 	// and are 0 if that is unknown.
 	CPUMillis       int64 `json:"cpuMillis,omitempty"`

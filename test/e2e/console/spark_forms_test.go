@@ -41,8 +41,10 @@ func (w *world) forms(t *testing.T) {
 		return a.Status.AppState.State == v1beta2.ApplicationStateCompleted
 	})
 
+	// Spark has deleted the executor, so only the status shows that there was one.
 	ann.checked(t, w.page(applications, app))
 	ann.sees(t, "COMPLETED")
+	ann.eventually(t, "the plot has the executor", patience, `Number(document.querySelector(".plot .most")?.innerText) >= 1`)
 }
 
 // failure checks that what a hostile author lets an application fail with is text: in the table, on the page of the

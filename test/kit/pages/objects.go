@@ -93,6 +93,7 @@ func application(now time.Time, state string) model.Application {
 	case "failed":
 		app.Status.AppState.State, app.Status.AppState.ErrorMessage = v1beta2.ApplicationStateFailed, "it used more memory than its limit"
 		o.Phase, o.EndedAt = "Done", at(46)
+		o.Usage.ExecutorSteps += " 2250:0"
 		o.History[len(o.History)-1] = statusv1.OperatorTransition{Phase: "Ended", At: at(46), Attempt: 2, Reason: "OOMKilled"}
 		o.Cause = &statusv1.OperatorCause{Reason: "OOMKilled", Advice: "raise spark.driver.memoryOverhead, because the heap (spark.driver.memory) is limited by the JVM itself", Log: "java.lang.OutOfMemoryError: Java heap space\n\tat java.base/java.util.Arrays.copyOf(Arrays.java:3537)\n\x1b[31mred\x1b[0m"}
 		app.Status.Conditions = []metav1.Condition{condition("Ready", "False", "OOMKilled", "it used more memory than its limit: container spark-kubernetes-driver of pod orders-driver ended with exit code 137", now), condition("Failed", "True", "OOMKilled", "", now)}
@@ -100,6 +101,7 @@ func application(now time.Time, state string) model.Application {
 	case "retrying":
 		app.Status.AppState.State = v1beta2.ApplicationStatePendingRerun
 		o.Phase, o.EndedAt, o.NextAttemptTime = "Waiting", at(51), micro(now.Add(40*time.Second))
+		o.Usage.ExecutorSteps += " 2550:0"
 		o.History[len(o.History)-1] = statusv1.OperatorTransition{Phase: "Waiting", At: at(51), Attempt: 2, Reason: "ExecutorsFailed"}
 		app.Status.Conditions = []metav1.Condition{condition("Ready", "False", "ExecutorsFailed", "more executors failed than spark.executor.maxNumFailures allows", now)}
 		app.Status.Executors.Running, existing = 0, nil
@@ -127,6 +129,9 @@ func application(now time.Time, state string) model.Application {
 	return a
 }
 
+// steps are the changes of the number of executors of both attempts. Those of the second one are those of its pods.
+const steps = " 0:1 40:3 60:4 750:0 1140:1 1210:2 1280:3 1350:4 1420:5 1490:6 2070:5 2190:4"
+
 // remembered returns what the operator has stored about an application that runs in its second attempt. The function at
 // returns the time of a minute of its life.
 func remembered(now time.Time, at func(float64) *metav1.MicroTime) *statusv1.OperatorStatus {
@@ -139,7 +144,7 @@ func remembered(now time.Time, at func(float64) *metav1.MicroTime) *statusv1.Ope
 			{Phase: "Running", At: at(46), Attempt: 2},
 		},
 		Usage: &statusv1.OperatorUsage{
-			Time: new(metav1.NewTime(now)), Attempt: 2, PeakExecutors: 4, Pending: statusv1.UsagePending{QueueSeconds: 294, UnschedulableSeconds: 60},
+			Time: new(metav1.NewTime(now)), Attempt: 2, PeakExecutors: 6, ExecutorSteps: fmt.Sprint(at(8.5).Unix(), steps), Pending: statusv1.UsagePending{QueueSeconds: 294, UnschedulableSeconds: 60},
 			Driver:    statusv1.UsageOfPods{UsageSums: statusv1.UsageSums{CPUMillicoreSeconds: 1500000, MemoryMiBSeconds: 3000000, CostNanos: 2e8}, Requested: statusv1.UsageRate{CPUMillicores: 1000, MemoryMiB: 2048}},
 			Executors: statusv1.UsageOfPods{UsageSums: statusv1.UsageSums{CPUMillicoreSeconds: 12500000, MemoryMiBSeconds: 42000000, CostNanos: 21e8}, Requested: statusv1.UsageRate{CPUMillicores: 8000, MemoryMiB: 32768}},
 			Earlier:   statusv1.UsageSums{CPUMillicoreSeconds: 5500000, MemoryMiBSeconds: 17000000, CostNanos: 8e8},
