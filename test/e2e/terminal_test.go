@@ -246,8 +246,8 @@ func (d *desk) atEnd(t *testing.T, app *v1beta2.SparkApplication) {
 	}
 }
 
-// withoutExecutors waits until the executors of an application that has ended are deleted, which takes seconds on a busy
-// machine.
+// withoutExecutors waits until the executors of an application that has ended are deleted, which takes seconds on a
+// busy machine.
 func (d *desk) withoutExecutors(t *testing.T, name string) {
 	t.Helper()
 	eventually(t, patience, "the deletion of the executors of "+name, func() (string, bool) {

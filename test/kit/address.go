@@ -8,7 +8,8 @@ import (
 )
 
 // The ports that FreeAddress chooses from. They are below the range from which Linux takes ports of outgoing
-// connections (32768 and more, net.ipv4.ip_local_port_range), and below the ports of embedded clusters (20000 and more).
+// connections (32768 and more, net.ipv4.ip_local_port_range), and below the ports of embedded clusters (20000 and
+// more).
 const firstPort, portCount = 12000, 8000
 
 // FreeAddress returns an address of this machine on which no server listens. Until the end of the test, no other call

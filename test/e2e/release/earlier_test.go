@@ -67,8 +67,8 @@ func TestUpgradeOfEarlierCharts(t *testing.T) {
 	}
 }
 
-// earlierCharts returns the charts of all releases, and one for each set of default values before the first release. The
-// templates of the latter are today's, because --reuse-values takes over nothing but values.
+// earlierCharts returns the charts of all releases, and one for each set of default values before the first release.
+// The templates of the latter are today's, because --reuse-values takes over nothing but values.
 func earlierCharts(t *testing.T) map[string]*chart.Chart {
 	t.Helper()
 

@@ -65,7 +65,8 @@ var (
 // Stable returns a form of a screen that is the same in every run of the same commands. It removes or replaces numbers,
 // durations, generated names, events, peaks of executors, waits for a node and the ends of logs. It removes the states
 // that a command printed while it waited and the active stages of Spark, and replaces the kubelet's message about a
-// problem. It then omits repeated lines. The result has one word per line, so the line breaks of the screen have no effect.
+// problem. It then omits repeated lines. The result has one word per line, so the line breaks of the screen have no
+// effect.
 func Stable(screen string) string {
 	screen = states.ReplaceAllString(screen, "$1")
 	for causes.MatchString(screen) {
