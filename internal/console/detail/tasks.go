@@ -46,7 +46,7 @@ type task struct {
 
 // lists are the lists of tasks that a page merges, by the status of model.Tasks that selects them. Spark sorts by the
 // run time of successful tasks. It keeps the metrics of other ended tasks as negative numbers (LiveTask, SPARK-26260),
-// so the longest of these have the smallest. Running tasks are in the order of their starts.
+// so the longest tasks have the smallest numbers. Running tasks are in the order of their starts.
 var lists = []struct {
 	status string
 	query  url.Values
