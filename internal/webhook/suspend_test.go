@@ -5,6 +5,7 @@ import (
 	"path"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,8 +14,22 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/refusal"
 )
 
-// patch sends a merge patch of an object as the user.
+// patch sends a merge patch of an object as the user. First it waits until the API server's watch cache has the stored
+// object. The API server applies a patch to the cached object. If that was out of date, it applies the patch again, and
+// the webhook reviews it twice (GuaranteedUpdate of k8s.io/apiserver).
 func (h *hooked) patch(object *unstructured.Unstructured, text string) error {
+	h.T.Helper()
+
+	stored := object.DeepCopy()
+	if err := h.API.Get(h.T.Context(), client.ObjectKeyFromObject(object), stored); err != nil {
+		h.T.Fatal(err)
+	}
+
+	cached := &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: stored.GetResourceVersion()}}
+	if err := h.API.Get(h.T.Context(), client.ObjectKeyFromObject(object), stored, cached); err != nil {
+		h.T.Fatal(err)
+	}
+
 	return h.user.Patch(h.T.Context(), object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
 }
 
