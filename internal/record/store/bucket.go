@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -108,22 +107,37 @@ type Object struct {
 // List returns the objects whose keys begin with a prefix, in the order of their keys. It reads one page at a time.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		for list := b.bucket.List(&blob.ListOptions{Prefix: b.prefix + prefix}); ; {
-			found, err := list.Next(ctx)
-			if errors.Is(err, io.EOF) {
-				return
-			}
-
+		for token := blob.FirstPageToken; len(token) > 0; {
+			page, next, err := b.listPage(ctx, prefix, token)
 			if err != nil {
 				yield(Object{}, b.explain(prefix, err))
 				return
 			}
 
-			if !yield(Object{Key: strings.TrimPrefix(found.Key, b.prefix), Size: found.Size, ModTime: found.ModTime}, nil) {
-				return
+			for _, found := range page {
+				if !yield(Object{Key: strings.TrimPrefix(found.Key, b.prefix), Size: found.Size, ModTime: found.ModTime}, nil) {
+					return
+				}
 			}
+
+			token = next
 		}
 	}
+}
+
+// pageSize is the number of objects in a page of a list, and maxReads the number of times that a page is read.
+const pageSize, maxReads = 1000, 100
+
+// listPage reads one page of a list. It reads the page of a directory again if a file disappears while it is read, such
+// as the temporary file of another process that writes an object. The package fileblob returns an error then.
+func (b *Bucket) listPage(ctx context.Context, prefix string, token []byte) (page []*blob.ListObject, next []byte, err error) {
+	for range maxReads {
+		page, next, err = b.bucket.ListPage(ctx, token, pageSize, &blob.ListOptions{Prefix: b.prefix + prefix})
+		if !bucket.IsNotFound(err) || !strings.HasPrefix(b.url, "file:") {
+			break
+		}
+	}
+	return page, next, err
 }
 
 // Delete deletes an object. It is no error if the object does not exist.

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,6 +131,49 @@ func open(t *testing.T, url string) *store.Bucket {
 
 func TestDirectoryKeepsLogs(t *testing.T) {
 	keepsLogs(t, open(t, "file://"+filepath.Join(t.TempDir(), "made")), "jobs", itself)
+}
+
+// TestDirectoryIsListedDuringWrites checks that the list of a directory is complete while other objects are written and
+// deleted.
+func TestDirectoryIsListedDuringWrites(t *testing.T) {
+	t.Parallel()
+	b := open(t, "file://"+t.TempDir())
+
+	const kept = "jobs/kept"
+	if err := b.Write(t.Context(), kept, []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, stop := context.WithCancel(t.Context())
+	var writer sync.WaitGroup
+
+	writer.Go(func() {
+		for ctx.Err() == nil {
+			if err := errors.Join(b.Write(t.Context(), "jobs/other", []byte("b")), b.Delete(t.Context(), "jobs/other")); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+
+	defer writer.Wait()
+	defer stop()
+
+	for range 2000 {
+		found := false
+
+		for object, err := range b.List(t.Context(), "jobs/") {
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			found = found || object.Key == kept
+		}
+
+		if !found {
+			t.Fatal("the object is not listed")
+		}
+	}
 }
 
 func TestS3KeepsLogs(t *testing.T) {
