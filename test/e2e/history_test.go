@@ -23,6 +23,7 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // historyServerName is the name of the History Server's Deployment and Service.
@@ -93,8 +94,7 @@ func (w *suite) historyServer(t *testing.T) {
 
 	front.leadTo(t, address)
 
-	program := filepath.Join(t.TempDir(), "sparkctl")
-	goBuild(t, root, program, "./cmd/sparkctl")
+	sparkctl := gobuild.Must(t, ".", "./cmd/sparkctl")
 
 	for _, test := range []struct {
 		object    client.Object
@@ -108,7 +108,7 @@ func (w *suite) historyServer(t *testing.T) {
 	} {
 		t.Run(test.object.GetName(), func(t *testing.T) {
 			verb := func(args ...string) *exec.Cmd {
-				return exec.CommandContext(t.Context(), program, append(args, test.verb, "--kubeconfig", w.Kubeconfig(), "-n", test.object.GetNamespace())...)
+				return exec.CommandContext(t.Context(), sparkctl, append(args, test.verb, "--kubeconfig", w.Kubeconfig(), "-n", test.object.GetNamespace())...)
 			}
 			ui := func(args ...string) *exec.Cmd { return verb(append([]string{"ui", "--no-browser"}, args...)...) }
 

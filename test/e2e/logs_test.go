@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // The places of kept logs: ConfigMaps, an object store, and an object store with streamInterval. Each is that of a
@@ -55,8 +55,7 @@ type logPlace struct {
 func (w *suite) logPlaces(t *testing.T) map[string]*logPlace {
 	t.Helper()
 
-	sparkctl := filepath.Join(t.TempDir(), "sparkctl")
-	goBuild(t, root, sparkctl, "./cmd/sparkctl")
+	sparkctl := gobuild.Must(t, ".", "./cmd/sparkctl")
 	places := map[string]*logPlace{inMaps: {suite: w, namespace: "default", sparkctl: sparkctl, logs: store.ConfigMaps{Reader: w.Client}}}
 	entries := []map[string]any{{"name": inMaps}}
 	served := []string{"default"}

@@ -6,22 +6,21 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // sparkctl tests the commands of sparkctl that need real Spark or a release of the operator. The application must be
 // running.
 func (w *suite) sparkctl(t *testing.T, app *v1beta2.SparkApplication) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "sparkctl")
-	goBuild(t, root, program, "./cmd/sparkctl")
+	sparkctl := gobuild.Must(t, ".", "./cmd/sparkctl")
 
 	verb := func(args ...string) *exec.Cmd {
-		return exec.CommandContext(t.Context(), program,
+		return exec.CommandContext(t.Context(), sparkctl,
 			append(args, "--kubeconfig", w.Kubeconfig(), "-n", app.Namespace)...)
 	}
 	for _, test := range []struct {

@@ -16,14 +16,14 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // staging tests that real Spark reads the local files that sparkctl submits, and that the files are deleted with their
 // applications.
 func (w *suite) staging(t *testing.T) {
 	w.needsEmbedded(t, "a node on this machine")
-	s := &stagingTest{suite: w, sparkctl: filepath.Join(t.TempDir(), "sparkctl")}
-	goBuild(t, root, s.sparkctl, "./cmd/sparkctl")
+	s := &stagingTest{suite: w, sparkctl: gobuild.Must(t, ".", "./cmd/sparkctl")}
 	t.Run("parallel", func(t *testing.T) {
 		w.parallel(t, "in a ConfigMap", s.configMap)
 		w.parallel(t, "in an object store", s.objectStore)
@@ -35,18 +35,6 @@ type stagingTest struct {
 	*suite
 	sparkctl string
 	store    string // the URL of the user's own store
-}
-
-// goBuild builds a program of a module. The other tests build the same programs with the same environment, so that the
-// build cache has them.
-func goBuild(t *testing.T, module, out, pkg string, env ...string) {
-	t.Helper()
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-trimpath", "-o", out, pkg)
-
-	build.Env = append(os.Environ(), env...)
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
 }
 
 // localProgram writes a program and its files into a new directory. The content is different for each name.

@@ -2,7 +2,7 @@ package e2e
 
 import (
 	"fmt"
-	"path/filepath"
+	"path"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // These are the port of an object store, its program in the pod, and its credentials.
@@ -41,9 +42,7 @@ func (w *suite) startGoogleStore(t *testing.T, name string) {
 // startServer builds the server of an object store in a module below tools, and starts it by a command in a pod.
 func (w *suite) startServer(t *testing.T, name, module, pkg, command string, further ...corev1.Container) {
 	t.Helper()
-	server := filepath.Join(t.TempDir(), "server")
-	// Without cgo, the program runs in any image.
-	goBuild(t, filepath.Join(root, "tools", module), server, pkg, "CGO_ENABLED=0")
+	server := gobuild.Must(t, path.Join("tools", module), pkg)
 
 	containers := append([]corev1.Container{{
 		Name: module, Ports: []corev1.ContainerPort{{ContainerPort: storePort}}, Args: []string{"bash", "-c", command},

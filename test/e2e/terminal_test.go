@@ -20,6 +20,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
 	"github.com/sparkoperator/spark-operator/test/e2e/terminal"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // updateScreens writes the screens of this run into docs/terminal.md.
@@ -103,7 +104,10 @@ func (w *suite) newDesk(t *testing.T) *desk {
 	d := &desk{suite: w, dir: t.TempDir(), conf: t.TempDir(), bin: t.TempDir(), store: t.TempDir(),
 		tmux: strings.TrimSpace(string(tmux))}
 	d.browsed = filepath.Join(d.dir, "browsed")
-	goBuild(t, root, filepath.Join(d.bin, "sparkctl"), "./cmd/sparkctl")
+
+	if err := os.Symlink(gobuild.Must(t, ".", "./cmd/sparkctl"), filepath.Join(d.bin, "sparkctl")); err != nil {
+		t.Fatal(err)
+	}
 
 	client, err := filepath.Abs(filepath.Join(root, "tools/connect-client.sh"))
 	if err != nil {

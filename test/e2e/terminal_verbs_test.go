@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/test/e2e/cluster"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // browses opens the web UI of a running application in the browser of the desk, and closes the connection with Ctrl-C.
@@ -65,10 +66,7 @@ func (d *desk) measures(t *testing.T, app *v1beta2.SparkApplication) {
 // installMetrics installs a metrics-server until the end of the test.
 func (d *desk) installMetrics(t *testing.T) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "metrics-server")
-	// Without cgo, the program runs in any image.
-	goBuild(t, filepath.Join(root, "tools/metrics"), program, "sigs.k8s.io/metrics-server/cmd/metrics-server",
-		"CGO_ENABLED=0")
+	server := gobuild.Must(t, "tools/metrics", "sigs.k8s.io/metrics-server/cmd/metrics-server")
 
 	text, err := os.ReadFile("testdata/metrics-server.yaml")
 	if err != nil {
@@ -77,7 +75,7 @@ func (d *desk) installMetrics(t *testing.T) {
 
 	manifest := filepath.Join(t.TempDir(), "metrics-server.yaml")
 	if err := os.WriteFile(manifest,
-		[]byte(strings.NewReplacer("PROGRAM", program, "IMAGE", cluster.SparkImage).Replace(string(text))),
+		[]byte(strings.NewReplacer("PROGRAM", server, "IMAGE", cluster.SparkImage).Replace(string(text))),
 		0o600); err != nil {
 		t.Fatal(err)
 	}

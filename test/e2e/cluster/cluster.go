@@ -37,6 +37,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/engine/kueue"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // The names of the release, its namespace, its images and its service accounts. An ordinary installation has the same
@@ -108,7 +109,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 
-	c := &Cluster{Dir: dir, options: o, local: filepath.Join(dir, "sparklocal"), helm: filepath.Join(dir, "helm")}
+	c := &Cluster{Dir: dir, options: o}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -126,7 +127,7 @@ func (c *Cluster) startExisting(ctx context.Context) error {
 		return err
 	}
 
-	if err := c.build(ctx, "test/e2e", c.helm, "helm.sh/helm/v4/cmd/helm"); err != nil {
+	if err := c.buildHelm(ctx); err != nil {
 		return err
 	}
 
@@ -150,12 +151,15 @@ func (c *Cluster) start(ctx context.Context) error {
 		return c.startExisting(ctx)
 	}
 
-	if err := c.build(ctx, "local", c.local, "./cmd/sparklocal"); err != nil {
+	local, err := gobuild.Program(ctx, "local", "./cmd/sparklocal")
+	if err != nil {
 		return err
 	}
 
+	c.local = local
+
 	group, side := errgroup.WithContext(ctx)
-	group.Go(func() error { return c.build(side, "test/e2e", c.helm, "helm.sh/helm/v4/cmd/helm") })
+	group.Go(func() error { return c.buildHelm(side) })
 	group.Go(func() (err error) {
 		if !c.options.Bare {
 			c.OperatorImage, err = c.output(side, nil, c.local, "image", "operator", "--source", c.options.Root, "--tag", image)
@@ -356,7 +360,7 @@ func (c *Cluster) Close() error {
 		return errors.Join(c.uninstall(), os.RemoveAll(c.Dir))
 	}
 
-	if _, err := os.Stat(c.local); err == nil {
+	if c.local != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 
@@ -380,8 +384,9 @@ func (c *Cluster) uninstall() error {
 	return errors.Join(err, client.IgnoreNotFound(c.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}})))
 }
 
-func (c *Cluster) build(ctx context.Context, module, out, pkg string) error {
-	return c.run(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-C", filepath.Join(c.options.Root, module), "-trimpath", "-o", out, pkg)
+func (c *Cluster) buildHelm(ctx context.Context) (err error) {
+	c.helm, err = gobuild.Program(ctx, "test/e2e", "helm.sh/helm/v4/cmd/helm")
+	return err
 }
 
 func (c *Cluster) run(ctx context.Context, env []string, name string, args ...string) error {

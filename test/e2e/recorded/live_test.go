@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 	"github.com/sparkoperator/spark-operator/test/record"
 	"github.com/sparkoperator/spark-operator/test/record/submitter"
 	"github.com/sparkoperator/spark-operator/test/record/templates"
@@ -163,9 +164,7 @@ func text(r record.Recording) string {
 // cache.
 func sparkImage(t *testing.T, version string) string {
 	t.Helper()
-	local := filepath.Join(t.TempDir(), "sparklocal")
-	output(t, "go", "build", "-C", filepath.Join(root, "local"), "-trimpath", "-o", local, "./cmd/sparklocal")
-	return strings.TrimSpace(output(t, local, "image", "spark", "--version", version))
+	return strings.TrimSpace(output(t, gobuild.Must(t, "local", "./cmd/sparklocal"), "image", "spark", "--version", version))
 }
 
 func output(t *testing.T, name string, args ...string) string {

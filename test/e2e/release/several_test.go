@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 	"github.com/sparkoperator/spark-operator/test/kit/markdown"
 )
 
@@ -108,32 +109,14 @@ func helmShell(t *testing.T, kubeconfig string) func(commands string) {
 	}
 }
 
-// buildHelm builds the command helm once, and returns the directory that contains it.
-var buildHelm = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "helm")
-	if err != nil {
-		return "", err
-	}
-
-	output, err := exec.Command("go", "build", "-C", "test/e2e", "-trimpath", "-o", dir, "helm.sh/helm/v4/cmd/helm").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build helm: %w\n%s", err, output)
-	}
-	return dir, nil
-})
-
 // runHelm runs commands of a shell in which the command helm exists.
 func runHelm(t *testing.T, kubeconfig, commands string) (output string, err error) {
 	t.Helper()
 
-	dir, err := buildHelm()
-	if err != nil {
-		t.Fatal(err)
-	}
-
+	helm, dir := gobuild.Must(t, "test/e2e", "helm.sh/helm/v4/cmd/helm"), t.TempDir()
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", commands)
 
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "PATH="+dir+":"+os.Getenv("PATH"),
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "PATH="+filepath.Dir(helm)+":"+os.Getenv("PATH"),
 		"HELM_CACHE_HOME="+dir, "HELM_CONFIG_HOME="+dir, "HELM_DATA_HOME="+dir)
 
 	text, err := cmd.CombinedOutput()

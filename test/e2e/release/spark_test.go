@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 	spark "github.com/sparkoperator/spark-operator/test/record"
 	"github.com/sparkoperator/spark-operator/test/record/submitter"
 )
@@ -92,19 +93,20 @@ func (r *release) attack(namespace string) string {
 		t.Fatal(err)
 	}
 
-	program, err := os.ReadFile("test/e2e/testdata/rules/attack.py")
+	attack, err := os.ReadFile("test/e2e/testdata/rules/attack.py")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	archive, err := exec.CommandContext(t.Context(), "go", "run", "-C", "local", "-trimpath", "./cmd/sparklocal",
-		"image", "spark", "--version", sparkVersion).Output()
+	local := gobuild.Must(t, "local", "./cmd/sparklocal")
+
+	archive, err := exec.CommandContext(t.Context(), local, "image", "spark", "--version", sparkVersion).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	machine, err := submitter.OnHost(t.Context(), sparkVersion, strings.TrimSpace(string(archive)), map[string]string{
-		"attack.py": string(program), "token": token.Status.Token, "ca.crt": string(rc.CAData), "namespace": namespace,
+		"attack.py": string(attack), "token": token.Status.Token, "ca.crt": string(rc.CAData), "namespace": namespace,
 	})
 	if err != nil {
 		t.Fatal(err)

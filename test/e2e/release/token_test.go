@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // byController returns a client with the identity of the release's controller, to which the test adds the rights on
@@ -307,16 +308,11 @@ func (r *release) playKubelet() {
 // finding is a finding of sparkctl doctor.
 type finding struct{ Level, Check, Text, Fix string }
 
-// sparkctl builds sparkctl and returns its path.
+// sparkctl returns the path of sparkctl.
 func (r *release) sparkctl() string {
 	r.t.Helper()
 
-	program := filepath.Join(r.t.TempDir(), "sparkctl")
-	if out, err := exec.CommandContext(r.t.Context(), "go", "build", "-o", program,
-		"./cmd/sparkctl").CombinedOutput(); err != nil {
-		r.t.Fatalf("build sparkctl: %v\n%s", err, out)
-	}
-	return program
+	return gobuild.Must(r.t, ".", "./cmd/sparkctl")
 }
 
 // TestDoctorOfADefaultInstallation checks that doctor has no warning about a release with the chart's default values,

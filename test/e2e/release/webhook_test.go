@@ -33,6 +33,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // admission returns the existing objects of the webhook in the form "Kind name".
@@ -107,12 +108,6 @@ func (r *release) run() (requests *record, stop func()) {
 	r.t.Helper()
 	dir := r.t.TempDir()
 
-	program := filepath.Join(dir, "spark-operator")
-	if out, err := exec.CommandContext(r.t.Context(), "go", "build", "-o", program,
-		"./cmd/spark-operator").CombinedOutput(); err != nil {
-		r.t.Fatalf("build the operator: %v\n%s", err, out)
-	}
-
 	requests = &record{}
 
 	files := map[string]string{"config.yaml": r.configurationFile(),
@@ -125,7 +120,7 @@ func (r *release) run() (requests *record, stop func()) {
 		}
 	}
 	var log bytes.Buffer
-	operator := exec.Command(program, "controller", "start", "--config="+filepath.Join(dir, "config.yaml"))
+	operator := exec.Command(gobuild.Must(r.t, ".", "./cmd/spark-operator"), "controller", "start", "--config="+filepath.Join(dir, "config.yaml"))
 	operator.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(dir, "kubeconfig"))
 
 	operator.Stdout, operator.Stderr = &log, &log

@@ -14,6 +14,7 @@ import (
 	_ "gocloud.dev/blob/azureblob" // azblob://
 
 	"github.com/sparkoperator/spark-operator/test/kit"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
 
 // Google starts fake-gcs-server, an emulator of Google Cloud Storage, with an empty bucket. It sets the address in the
@@ -21,7 +22,7 @@ import (
 func Google(t *testing.T, bucket string) {
 	t.Helper()
 
-	server := Build(t, "gcs", "github.com/fsouza/fake-gcs-server")
+	server := gobuild.Must(t, "tools/gcs", "github.com/fsouza/fake-gcs-server")
 	address := kit.FreeAddress(t)
 	_, port, _ := net.SplitHostPort(address)
 	Start(t, address, exec.Command(server, "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-public-host", address,

@@ -6,39 +6,15 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/sparkoperator/spark-operator/test/kit"
-	"github.com/sparkoperator/spark-operator/test/kit/checkout"
+	"github.com/sparkoperator/spark-operator/test/kit/gobuild"
 )
-
-// Build builds a server from a module below tools and returns the path of the program. The argument env is added
-// to the environment of the build.
-func Build(t *testing.T, module, pkg string, env ...string) string {
-	t.Helper()
-
-	root, err := checkout.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	server := filepath.Join(t.TempDir(), "server")
-	// The end-to-end tests and the bench build it with -trimpath too, so that its packages are compiled once.
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join(root, "tools", module), "-trimpath",
-		"-o", server, pkg)
-
-	build.Env = append(os.Environ(), env...)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return server
-}
 
 // Start starts a server, and waits until it listens on an address.
 func Start(t *testing.T, address string, cmd *exec.Cmd) {
@@ -95,7 +71,7 @@ func Prepare(t *testing.T) (start func(address, root string)) {
 	t.Setenv("AWS_ACCESS_KEY_ID", User)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", Secret)
 	// The end-to-end tests build it without cgo too.
-	server := Build(t, "s3", "github.com/versity/versitygw/cmd/versitygw", "CGO_ENABLED=0")
+	server := gobuild.Must(t, "tools/s3", "github.com/versity/versitygw/cmd/versitygw")
 
 	return func(address, root string) {
 		t.Helper()
