@@ -273,6 +273,7 @@ func TestUsageAgainstAuditLog(t *testing.T) {
 
 			stop()
 			w.RunReal()
+			w.DriverOf(w.Application("restarted", scene.WithDriver), 1) // now the operator observes all pods
 
 			restarted = time.Now()
 
