@@ -139,7 +139,7 @@ func (w *suite) followAll(t *testing.T, pages []followed) {
 	t.Helper()
 
 	d := w.newDesk(t)
-	if err := os.Symlink(filepath.Join(w.Dir, "helm"), filepath.Join(d.bin, "helm")); err != nil {
+	if err := os.Symlink(w.HelmProgram(), filepath.Join(d.bin, "helm")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -8,7 +8,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -86,7 +85,7 @@ type alert struct{ Alert, Expr string }
 func (w *suite) chartAlerts(t *testing.T) []alert {
 	t.Helper()
 
-	render := exec.CommandContext(t.Context(), filepath.Join(w.Dir, "helm"), "template", cluster.Release, root+"/charts/spark-operator",
+	render := exec.CommandContext(t.Context(), w.HelmProgram(), "template", cluster.Release, root+"/charts/spark-operator",
 		"--namespace", cluster.Namespace, "--show-only", "templates/prometheusrule.yaml", "--set", "prometheus.rules.create=true",
 		"--api-versions", "monitoring.coreos.com/v1/PrometheusRule")
 

@@ -384,6 +384,9 @@ func (c *Cluster) uninstall() error {
 	return errors.Join(err, client.IgnoreNotFound(c.Client.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}})))
 }
 
+// HelmProgram returns the path of helm.
+func (c *Cluster) HelmProgram() string { return c.helm }
+
 func (c *Cluster) buildHelm(ctx context.Context) (err error) {
 	c.helm, err = gobuild.Program(ctx, "test/e2e", "helm.sh/helm/v4/cmd/helm")
 	return err

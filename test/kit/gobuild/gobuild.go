@@ -16,11 +16,11 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/checkout"
 )
 
-// Must is Program for a test, which fails if the program cannot be built.
+// Must is Program for a test, which fails if the program cannot be built. A cleanup of a test may call it too.
 func Must(t testing.TB, module, pkg string) string {
 	t.Helper()
 
-	built, err := Program(t.Context(), module, pkg)
+	built, err := Program(context.WithoutCancel(t.Context()), module, pkg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,12 @@ func TestProgramIsLinkedOnce(t *testing.T) {
 	}
 }
 
+// TestCleanupGetsAProgram checks that a program is built after the end of a test, when its context is canceled.
+func TestCleanupGetsAProgram(t *testing.T) {
+	t.Parallel()
+	t.Cleanup(func() { gobuild.Must(t, "tools", "./testrun") })
+}
+
 // TestErrorNamesThePackage checks the error for a program that cannot be built.
 func TestErrorNamesThePackage(t *testing.T) {
 	t.Parallel()
