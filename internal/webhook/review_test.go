@@ -361,16 +361,12 @@ func TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec(t *testing.T) {
 
 	h.change(func(h *hooked) { h.served = true })
 
-	patch := func(what, text string) error {
-		t.Helper()
-		return h.user.Patch(t.Context(), object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
-	}
 	for what, text := range map[string]string{
 		"a label":       `{"metadata":{"labels":{"spark-role":"x"}}}`,
 		"an annotation": `{"metadata":{"annotations":{"a":"b"}}}`,
 		"a finalizer":   `{"metadata":{"finalizers":["example.com/mine","example.com/other"]}}`, "nothing": `{}`,
 	} {
-		if err := patch(what, text); err != nil {
+		if err := h.patch(object, text); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -381,7 +377,7 @@ func TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec(t *testing.T) {
 		t.Errorf("the status: %v", err)
 	}
 
-	if err := patch("an invalid spec", `{"spec":{"executor":{"cores":3}}}`); !byWebhook(err) {
+	if err := h.patch(object, `{"spec":{"executor":{"cores":3}}}`); !byWebhook(err) {
 		t.Errorf("another invalid spec: %v", err)
 	}
 
@@ -389,11 +385,11 @@ func TestStoredInvalidObjectCanBeUpdatedOutsideItsSpec(t *testing.T) {
 		t.Errorf("the deletion: %v", err)
 	}
 
-	if err := patch("an edit while it is deleted", `{"spec":{"executor":{"cores":3}}}`); err != nil {
+	if err := h.patch(object, `{"spec":{"executor":{"cores":3}}}`); err != nil {
 		t.Errorf("an edit while it is deleted: %v", err)
 	}
 
-	if err := patch("the finalizers", `{"metadata":{"finalizers":null}}`); err != nil {
+	if err := h.patch(object, `{"metadata":{"finalizers":null}}`); err != nil {
 		t.Errorf("the removal of finalizers: %v", err)
 	}
 
