@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/sparkoperator/spark-operator/local/internal/kubeapi"
 )
 
 // The users of sparklocal's own components. The built-in roles of the API server do not cover these components.
@@ -98,6 +100,7 @@ func bootstrapObjects(cpus int) []bootstrapObject {
 	}})
 }
 
+// bootstrap creates the first objects of the cluster and waits until the policy of cpuPolicy is in force.
 func (r *runner) bootstrap(ctx context.Context) error {
 	admin, err := r.Admin()
 	if err != nil {
@@ -110,5 +113,29 @@ func (r *runner) bootstrap(ctx context.Context) error {
 			return fmt.Errorf("create the first objects of the cluster at %s: %w", p.path, err)
 		}
 	}
-	return nil
+
+	if r.Node.CPUs == 0 {
+		return nil
+	}
+	return awaitCPUs(ctx, admin, r.Node.CPUs)
+}
+
+// awaitCPUs waits until the API server applies the policy of cpuPolicy. The API server reads new policies only once a
+// second, while a kubelet can register its Node and write that it is ready in less time. It would not write the status
+// again within minutes, so the Node would keep the CPUs of the machine.
+func awaitCPUs(ctx context.Context, admin *kubeapi.Client, cpus int) error {
+	const path = "/api/v1/nodes"
+
+	small := object{"cpu": "1"}
+	probe := object{
+		"apiVersion": "v1", "kind": "Node", "metadata": object{"name": "sparklocal-cpus"},
+		"status": object{"capacity": small, "allocatable": small},
+	}
+	return poll(ctx, "the API server does not apply the policy for the number of CPUs", func() error {
+		var node nodeObject
+		if err := admin.DryRun(ctx, path, probe, &node); err != nil {
+			return err
+		}
+		return node.hasCPUs(cpus)
+	})
 }

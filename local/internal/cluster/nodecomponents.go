@@ -108,8 +108,8 @@ type nodeObject struct {
 // ready returns an error if the node is not ready. The argument cpus is the number of allocatable CPUs that the node
 // must have; 0 means any number.
 func (n nodeObject) ready(cpus int) error {
-	if got := n.Status.Allocatable.CPU; cpus > 0 && got != strconv.Itoa(cpus) {
-		return fmt.Errorf("the node has %q allocatable CPUs, not yet %d", got, cpus)
+	if err := n.hasCPUs(cpus); err != nil {
+		return err
 	}
 
 	for _, t := range n.Spec.Taints {
@@ -128,6 +128,14 @@ func (n nodeObject) ready(cpus int) error {
 		}
 	}
 	return fmt.Errorf("the node has no Ready condition yet")
+}
+
+// hasCPUs returns an error unless the node has the given number of allocatable CPUs; 0 means any number.
+func (n nodeObject) hasCPUs(cpus int) error {
+	if got := n.Status.Allocatable.CPU; cpus > 0 && got != strconv.Itoa(cpus) {
+		return fmt.Errorf("the node has %q allocatable CPUs, not yet %d", got, cpus)
+	}
+	return nil
 }
 
 // plainHealth returns a health check that requests a path on a port without TLS.

@@ -55,6 +55,12 @@ func (c *Client) Create(ctx context.Context, path string, object any) error {
 	return err
 }
 
+// DryRun posts an object to its collection without storing it, and decodes the object that the API server would store
+// into out. See https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run.
+func (c *Client) DryRun(ctx context.Context, path string, object, out any) error {
+	return c.do(ctx, http.MethodPost, path+"?dryRun=All", object, out)
+}
+
 func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {

@@ -14,7 +14,7 @@ func TestClientReadsAndCreatesObjects(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 
-		got = append(got, r.Method+" "+r.URL.Path+" "+string(body))
+		got = append(got, r.Method+" "+r.URL.RequestURI()+" "+string(body))
 		switch r.URL.Path {
 		case "/there":
 			w.WriteHeader(http.StatusConflict)
@@ -58,6 +58,15 @@ func TestClientReadsAndCreatesObjects(t *testing.T) {
 
 	if got[1] != `POST /new {"b":2}` {
 		t.Errorf("sent %q", got[1])
+	}
+
+	out.A = 0
+	if err := c.DryRun(t.Context(), "/new", map[string]int{"b": 2}, &out); err != nil || out.A != 1 {
+		t.Errorf("DryRun() = %v, read %+v", err, out)
+	}
+
+	if last := got[len(got)-1]; last != `POST /new?dryRun=All {"b":2}` {
+		t.Errorf("sent %q", last)
 	}
 
 	server.Close()
