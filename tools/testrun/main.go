@@ -65,9 +65,10 @@ var parts = []part{
 // slow test in seconds.
 const maxSlow, slowSeconds = 10, 5.0
 
-// maxFailures is the maximum number of failed tests that testrun lists at its end, and maxReason the maximum number of
-// lines of each.
-const maxFailures, maxReason = 20, 12
+// maxFailures is the maximum number of failed tests that testrun lists at its end, maxReports the maximum number of
+// reports of each, and maxReason the maximum number of lines of a report. Of a longer report, which often is the output
+// of a program, testrun lists the firstLines and the end, where a program writes why it failed.
+const maxFailures, maxReports, maxReason, firstLines = 20, 3, 12, 3
 
 // count is the result of one part.
 type count struct{ passed, failed, skipped int }
@@ -247,7 +248,7 @@ type event struct {
 }
 
 // follow counts the tests in a stream of events. It prints a line for each package, and the output of every failure. It
-// returns the beginning of what each failed test reported.
+// returns what each failed test reported.
 func follow(in io.Reader, out io.Writer) (c count, reasons []string) {
 	output := map[string][]string{} // output so far, by package and test
 	failures := map[string]int{}    // failed tests, by package
@@ -284,19 +285,36 @@ func follow(in io.Reader, out io.Writer) (c count, reasons []string) {
 // reported matches the first line of what a test reports.
 var reported = regexp.MustCompile(`^\s+\S+_test\.go:[0-9]+: `)
 
-// reason returns the beginning of what a failed test reported, without what it only logged before; nothing for a test
-// that failed because of a subtest.
+// reason returns what a failed test reported, without what it printed before; nothing for a test that failed because of
+// a subtest.
 func reason(e event, output []string) []string {
-	at := slices.IndexFunc(output, reported.MatchString)
-	if at < 0 || e.Test == "" {
+	if e.Test == "" || !slices.ContainsFunc(output, reported.MatchString) {
 		return nil
+	}
+
+	var reports [][]string
+	for _, line := range output {
+		switch {
+		case reported.MatchString(line):
+			reports = append(reports, []string{line})
+		case len(reports) > 0:
+			last := &reports[len(reports)-1]
+
+			*last = append(*last, line)
+		}
 	}
 
 	var text strings.Builder
 	fmt.Fprintf(&text, "FAIL %s %s\n", path.Base(e.Package), e.Test)
 
-	for _, line := range output[at:min(len(output), at+maxReason)] {
-		text.WriteString(strings.TrimRight(line[:min(len(line), 300)], "\n") + "\n")
+	for _, report := range reports[:min(len(reports), maxReports)] {
+		if cut := len(report) - maxReason; cut > 0 {
+			report = slices.Concat(report[:firstLines], []string{"        ..."}, report[firstLines+cut:])
+		}
+
+		for _, line := range report {
+			text.WriteString(strings.TrimRight(line[:min(len(line), 300)], "\n") + "\n")
+		}
 	}
 	return []string{text.String()}
 }

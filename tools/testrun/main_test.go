@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestFollowCounts(t *testing.T) {
@@ -67,6 +70,39 @@ func TestReasonsOfFailures(t *testing.T) {
 	_, got := follow(strings.NewReader(in), io.Discard)
 	if want := []string{"FAIL p A/one\n    x_test.go:12: got 1\n        want 2\n"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestReasonKeepsTheEndOfALongReport checks that the end of a program's output is kept, and that a report after it is,
+// because a program writes last why it failed.
+func TestReasonKeepsTheEndOfALongReport(t *testing.T) {
+	output := []string{"    x_test.go:1: up: exit status 1\n"}
+	for i := range 30 {
+		output = append(output, fmt.Sprintf("        step %d\n", i))
+	}
+
+	output = append(output, "        the kubelet is not ready\n", "    x_test.go:2: status\n")
+
+	got := reason(event{Package: "p", Test: "A"}, output)
+
+	want := []string{`FAIL p A
+    x_test.go:1: up: exit status 1
+        step 0
+        step 1
+        ...
+        step 22
+        step 23
+        step 24
+        step 25
+        step 26
+        step 27
+        step 28
+        step 29
+        the kubelet is not ready
+    x_test.go:2: status
+`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("reason (-want +got):\n%s", diff)
 	}
 }
 
