@@ -16,6 +16,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/cli/redact"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
@@ -185,19 +186,13 @@ func (r *root) renderObjects(operator preview.Operator, object client.Object, o 
 		objects = nil
 	}
 
-	if !o.showSecrets {
-		if objects, err = preview.Redacted(objects); err != nil {
-			return err
-		}
-	}
-
-	if err := preview.Write(r.Out, objects, o.output); err != nil {
+	if err := r.writeObjects(objects, o); err != nil {
 		return err
 	}
 
 	for _, run := range launched.Runs {
 		if !o.defaults {
-			if err := preview.Write(r.Out, []client.Object{run}, o.output); err != nil {
+			if err := r.writeObjects([]client.Object{run}, o); err != nil {
 				return err
 			}
 		}
@@ -207,4 +202,14 @@ func (r *root) renderObjects(operator preview.Operator, object client.Object, o 
 		}
 	}
 	return nil
+}
+
+// writeObjects prints objects, without their secrets unless the user wants them.
+func (r *root) writeObjects(objects []client.Object, o *renderOptions) (err error) {
+	if !o.showSecrets {
+		if objects, err = redact.Objects(objects); err != nil {
+			return err
+		}
+	}
+	return preview.Write(r.Out, objects, o.output)
 }

@@ -327,17 +327,43 @@ func missing(path string, want, got any) (lost []string) {
 	return lost
 }
 
+// secretSchedule is a schedule whose template has secrets in all places in which an application can have them.
+const secretSchedule = `
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: ScheduledSparkApplication
+metadata: {name: nightly, annotations: {kubectl.kubernetes.io/last-applied-configuration: hush}}
+spec:
+  schedule: "0 3 * * *"
+  template:
+    type: Scala
+    sparkVersion: 4.1.4
+    image: docker.io/apache/spark:4.1.4
+    mainClass: org.apache.spark.examples.SparkPi
+    mainApplicationFile: local:///opt/spark/examples/jars/spark-examples.jar
+    sparkConf: {spark.hadoop.fs.s3a.secret.key: hush}
+    hadoopConf: {fs.s3a.secret.key: hush}
+    driver: {envVars: {DB_PASSWORD: hush}}
+    executor: {env: [{name: DB_PASSWORD, value: hush}]}
+`
+
 // TestRenderedSecrets checks that the default output of render shows no secret, in any format.
 func TestRenderedSecrets(t *testing.T) {
 	const file = "testdata/render/everything.yaml"
-	for _, args := range [][]string{{"-o", "yaml"}, {"-o", "json"}, {"--spark-submit"}} {
-		got := run(t, append([]string{"render", "-f", file}, args...)...)
+
+	schedule := filepath.Join(t.TempDir(), "schedule.yaml")
+	if err := os.WriteFile(schedule, []byte(secretSchedule), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, args := range [][]string{{"-f", file, "-o", "yaml"}, {"-f", file, "-o", "json"}, {"-f", file, "--spark-submit"}, {"-f", schedule}} {
+		args = append([]string{"render"}, args...)
+
+		got := run(t, args...)
 		if got.code != exit.OK || strings.Contains(got.out, "hush") || !strings.Contains(got.out, "(redacted)") {
 			t.Errorf("%v: exit code %d, %s\n%s", args, got.code, got.err, got.out)
 		}
 
-		if shown := run(t, append([]string{"render", "-f", file, "--show-secrets"},
-			args...)...); !strings.Contains(shown.out, "hush") {
+		if shown := run(t, append(args, "--show-secrets")...); !strings.Contains(shown.out, "hush") {
 			t.Errorf("%v with --show-secrets hides them", args)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
+	"github.com/sparkoperator/spark-operator/internal/cli/redact"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
@@ -230,7 +231,7 @@ func (l Line) Redacted() Line {
 	}
 
 	for name, content := range l.Files {
-		out.Files[name] = []byte(redactFile(name, string(content)))
+		out.Files[name] = []byte(redact.File(name, string(content)))
 		if !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".yaml") {
 			out.Files[name] = []byte(conf.Redacted)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/cli/redact"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
 	"github.com/sparkoperator/spark-operator/spark/conf"
@@ -40,7 +41,9 @@ func (s *subject) spec() (model.Spec, error) {
 	source := s.object
 	if len(launched.Runs) > 0 { // of a schedule: the next run, and what the operator makes of it
 		source = launched.Runs[0]
-		out.Rendered = append(out.Rendered, rendered(source))
+		out.Rendered = append(out.Rendered, model.Rendered{
+			Kind: source.GetObjectKind().GroupVersionKind().Kind, Name: bounds.Line(source.GetName()), YAML: manifestOf(source),
+		})
 
 		if launched, err = s.operator.Launch(source); err != nil {
 			out.Missing = bounds.Line("The objects of the next run are missing: " + err.Error())
@@ -62,7 +65,7 @@ func (s *subject) spec() (model.Spec, error) {
 		out.Properties = append(out.Properties, originOf(p.Key, p.Value, p.Origin))
 	}
 
-	hidden, err := preview.Redacted(launched.Objects)
+	hidden, err := redact.Objects(launched.Objects)
 	if err != nil {
 		return out, err
 	}
@@ -93,44 +96,17 @@ func yamlOf(object client.Object) string {
 	return bounds.Text(strings.TrimPrefix(out.String(), "---\n"))
 }
 
-// manifestOf returns the manifest of a stored object. Values that look like secrets are hidden, because a page is more
+// manifestOf returns the manifest of an object. Values that look like secrets are hidden, because a page is more
 // often shown to others than a terminal.
 func manifestOf(object client.Object) string {
 	shown := object.DeepCopyObject().(client.Object)
 	shown.SetManagedFields(nil)
 
-	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(shown)
-	if err != nil {
-		return bounds.Line(err.Error())
-	}
-
-	redact(tree)
-
-	hidden, err := preview.Redacted([]client.Object{&unstructured.Unstructured{Object: tree}})
+	hidden, err := redact.Objects([]client.Object{shown})
 	if err != nil {
 		return bounds.Line(err.Error())
 	}
 	return yamlOf(hidden[0])
-}
-
-// redact hides the values of Spark's and Hadoop's configuration that look like secrets, wherever a manifest has them.
-// The annotation in which kubectl keeps the last manifest would show them again.
-func redact(value any) {
-	tree, _ := value.(map[string]any)
-	for key, child := range tree {
-		switch entries, isMap := child.(map[string]any); {
-		case isMap && (strings.HasSuffix(key, "Conf") || key == "secrets"):
-			for name, text := range entries {
-				if text, isText := text.(string); isText {
-					entries[name] = conf.Redact(name, text)
-				}
-			}
-		case key == "annotations":
-			delete(entries, corev1.LastAppliedConfigAnnotation)
-		default:
-			redact(child)
-		}
-	}
 }
 
 // propertiesOf returns Spark's properties in a rendered ConfigMap: the effective configuration.

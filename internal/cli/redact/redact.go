@@ -1,4 +1,5 @@
-package preview
+// Package redact hides secrets in objects that sparkctl and the console show.
+package redact
 
 import (
 	"encoding/json"
@@ -6,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -16,10 +18,10 @@ import (
 	"github.com/sparkoperator/spark-operator/spark/podtemplate"
 )
 
-// Redacted returns copies of the objects without secrets. It redacts the data of Secrets, and those values in the Spark
-// configuration and in environment variables that look like secrets. It applies Spark's rule (spark.redaction.regex) to
-// the name and the value.
-func Redacted(objects []client.Object) ([]client.Object, error) {
+// Objects returns copies of the objects without secrets. It redacts the data of Secrets, and those values in the
+// configuration of Spark and Hadoop and in environment variables that look like secrets, also in custom resources. It
+// applies Spark's rule (spark.redaction.regex) to the name and the value.
+func Objects(objects []client.Object) ([]client.Object, error) {
 	var out []client.Object
 	for _, object := range objects {
 		tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -52,43 +54,76 @@ func redactObject(tree map[string]any) (changed bool) {
 		data, _ := tree["data"].(map[string]any)
 		for name, value := range data {
 			text, _ := value.(string)
-			if shown := redactFile(name, text); shown != text {
+			if shown := File(name, text); shown != text {
 				data[name], changed = shown, true
 			}
 		}
 		return changed
 	}
-	return redactEnv(tree)
+	return redactTree(tree)
 }
 
-// redactEnv redacts the environment variables of all containers in a JSON tree and reports whether the tree changed.
-func redactEnv(value any) (changed bool) {
+// redactTree redacts a JSON tree, such as an application or a pod, and reports whether the tree changed. kubectl keeps
+// the last manifest in an annotation, which would show the secrets again.
+func redactTree(value any) (changed bool) {
 	switch value := value.(type) {
 	case []any:
 		for _, item := range value {
-			changed = redactEnv(item) || changed
+			changed = redactTree(item) || changed
 		}
 	case map[string]any:
-		env, _ := value["env"].([]any)
-		for _, item := range env {
-			variable, _ := item.(map[string]any)
-			name, _ := variable["name"].(string)
-
-			text, isText := variable["value"].(string)
-			if shown := conf.Redact(name, text); isText && shown != text {
-				variable["value"], changed = shown, true
-			}
-		}
-
-		for _, child := range value {
-			changed = redactEnv(child) || changed
+		for key, child := range value {
+			changed = redactField(key, child) || changed
+			changed = redactTree(child) || changed
 		}
 	}
 	return changed
 }
 
-// redactFile returns the redacted text of a file in a ConfigMap: Spark's properties, or a pod template.
-func redactFile(name, text string) string {
+// redactField redacts the value of a field whose name says that it may have secrets, and reports whether it changed.
+func redactField(name string, value any) bool {
+	entries, _ := value.(map[string]any)
+
+	switch {
+	case name == "env":
+		return redactEnv(value)
+	case strings.HasSuffix(name, "Conf"), name == "envVars", name == "secrets":
+		return redactEntries(entries)
+	case name == "annotations" && entries[corev1.LastAppliedConfigAnnotation] != nil:
+		delete(entries, corev1.LastAppliedConfigAnnotation)
+		return true
+	}
+	return false
+}
+
+// redactEnv redacts a list of environment variables and reports whether it changed.
+func redactEnv(list any) (changed bool) {
+	env, _ := list.([]any)
+	for _, item := range env {
+		variable, _ := item.(map[string]any)
+		name, _ := variable["name"].(string)
+
+		text, isText := variable["value"].(string)
+		if shown := conf.Redact(name, text); isText && shown != text {
+			variable["value"], changed = shown, true
+		}
+	}
+	return changed
+}
+
+// redactEntries redacts a map of texts, such as sparkConf, and reports whether it changed.
+func redactEntries(entries map[string]any) (changed bool) {
+	for name, value := range entries {
+		text, isText := value.(string)
+		if shown := conf.Redact(name, text); isText && shown != text {
+			entries[name], changed = shown, true
+		}
+	}
+	return changed
+}
+
+// File returns the redacted text of a file in a ConfigMap: Spark's properties, or a pod template.
+func File(name, text string) string {
 	if strings.HasSuffix(name, ".properties") || strings.HasSuffix(name, ".conf") {
 		return redactProperties(text)
 	}
@@ -104,7 +139,7 @@ func redactFile(name, text string) string {
 		return conf.Redacted // nobody knows what it contains
 	}
 
-	if !redactEnv(tree) {
+	if !redactTree(tree) {
 		return text
 	}
 
