@@ -130,14 +130,14 @@ func (c *console) events(w http.ResponseWriter, r *web.Request) error {
 // reached, the page keeps what it shows. A user who may not even ask about rights, such as one whom the console may no
 // longer impersonate, sees nothing more.
 func (c *console) still(w http.ResponseWriter, r *web.Request, v *live.View) bool {
-	found, err := c.Sessions.Of(w, r.Request, false)
-	if err != nil || found == nil || found.Key != r.Session.Key {
+	found := c.Lasting(w, r)
+	if found == nil {
 		return false
 	}
 
-	r.Session = found // the session of a program is replaced every minute
+	r.Session = found
 
-	err = v.Check(r.Context())
+	err := v.Check(r.Context())
 	if apierrors.IsUnauthorized(err) {
 		c.Sessions.End(r.Session.User)
 	}

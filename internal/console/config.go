@@ -32,7 +32,8 @@ type Config struct {
 		CertFile string `json:"certFile,omitempty"`
 		KeyFile  string `json:"keyFile,omitempty"`
 	} `json:"tls,omitzero"`
-	// Hosts are the hosts, as HOST or HOST:PORT, by which users reach the console. Default: any.
+	// Hosts are the hosts, as HOST or HOST:PORT, by which users reach the console. *.HOST stands for all names below a
+	// host. Default: any.
 	Hosts []string `json:"hosts,omitempty"`
 	// Server is the address of the API server, and CAFile the file with its certificate authority. Default: those of the
 	// pod's service account. A console without a proxy needs no service account.

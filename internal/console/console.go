@@ -58,6 +58,8 @@ func New(ctx context.Context, o Options) http.Handler {
 		checks: checks{ctx: ctx, found: map[string]*check{}},
 	}
 
+	go o.Sessions.Sweep(ctx)
+
 	assets := view.Assets()
 	c.Open("GET /assets/", assets.ServeHTTP)
 	act.Register(c.Site, c.choices)

@@ -2,7 +2,9 @@ package console_test
 
 import (
 	"encoding/json"
+	"html"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +94,16 @@ func TestNamespaces(t *testing.T) {
 
 	if len(n.Top) != 1 || n.Top[0].Name != "running" || n.CPUMillis != 1500 || n.MemoryBytes != 64<<20 || !slices.Equal(n.Failures, []model.Count{{Text: "Unknown", N: 1}}) {
 		t.Errorf("the top consumers are %+v, the failures %+v, the requests %d and %d", n.Top, n.Failures, n.CPUMillis, n.MemoryBytes)
+	}
+
+	// The link of the failures without a reason leads to them.
+	link := regexp.MustCompile(`<a href="([^"]*result=failed[^"]*)">Unknown</a>`).FindStringSubmatch(admin.get("/namespaces?namespace=" + w.Namespace).text)
+	if link == nil {
+		t.Fatal("the page has no link to the failures")
+	}
+
+	if rows := admin.get(html.UnescapeString(link[1])).text; strings.Count(rows, `<td class="name"`) != 1 {
+		t.Errorf("%s shows\n%s", link[1], rows)
 	}
 
 	viewer := serve(t, team(t), func(o *console.Options) { o.Namespaces = []string{w.Namespace, others.Namespace} }).user(account(w, "viewer", w.Namespace))

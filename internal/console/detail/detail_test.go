@@ -60,6 +60,7 @@ defaults:
 type site struct {
 	t *testing.T
 	*httptest.Server
+	later *atomic.Int64 // how far the clock of the sessions is ahead
 }
 
 func serve(t *testing.T) *site {
@@ -76,13 +77,16 @@ func serveFrom(t *testing.T, cluster *rest.Config) *site {
 		t.Fatal(err)
 	}
 
-	sessions := session.New(session.Options{Idle: time.Hour, Lifetime: time.Hour, Cookie: "c", Cluster: cluster})
+	later := &atomic.Int64{}
+	sessions := session.New(session.Options{
+		Idle: time.Hour, Lifetime: time.Hour, Cookie: "c", Cluster: cluster, Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
+	})
 	s := web.New(web.Options{Sessions: sessions, Views: web.Views{SignIn: view.SignIn, Problem: view.ProblemPage}})
 	detail.Routes(s, detail.Options{Operator: func(context.Context) (preview.Operator, error) { return preview.Load(file) }, Shared: true})
 
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	return &site{t, server}
+	return &site{t, server, later}
 }
 
 func (s *site) open(path, token string) *http.Response {
@@ -352,6 +356,49 @@ func TestHostileLogs(t *testing.T) {
 	}
 }
 
+// TestLogOfAProgram follows a log with a token, with which the program sends other requests after a minute and after
+// the end of its first session.
+func TestLogOfAProgram(t *testing.T) {
+	w, s := scene.New(t), serve(t)
+	node := kubelet.Start(t, "console-"+w.Namespace)
+
+	pod := driver(t, w, w.Application("pi", scene.WithDriver), identity.RoleDriver, node.Name, nil)
+	token := account(w, "ann", "pods", "pods/log")
+	more := make(chan string)
+
+	node.Serve(pod.Name, func(out http.ResponseWriter, _ *http.Request) {
+		for line := range more {
+			_, _ = io.WriteString(out, line+"\n")
+			_ = http.NewResponseController(out).Flush()
+		}
+	})
+
+	page := "/o/" + app + "/" + w.Namespace + "/pi"
+
+	//nolint:bodyclose // its cleanup closes the body
+	response := s.open(page+"/logs/stream?follow=true&pod="+pod.Name, token)
+	events := bufio.NewScanner(response.Body)
+
+	for i, passed := range []time.Duration{0, 2 * time.Minute, 2 * time.Hour} {
+		s.later.Store(int64(passed))
+
+		if status, text := s.get(page, token); status != http.StatusOK {
+			t.Fatalf("after %v, the page answers %d: %s", passed, status, text)
+		}
+
+		line := fmt.Sprintf("line %d of the log", i)
+		more <- line
+
+		for !strings.Contains(events.Text(), line) {
+			if !events.Scan() || strings.Contains(events.Text(), "ended") {
+				t.Fatalf("after %v, the stream has %q instead of %q", passed, events.Text(), line)
+			}
+		}
+	}
+
+	close(more)
+}
+
 // TestStages reads stages of a running driver, and refuses a redirect, which would carry the user's token away.
 func TestStages(t *testing.T) {
 	w, s := scene.New(t), serve(t)
@@ -513,6 +560,7 @@ func TestManifest(t *testing.T) {
 	w, s := scene.New(t), serve(t)
 	w.Application("pi", scene.WithDriver, func(a *v1beta2.SparkApplication) {
 		a.Spec.SparkConf = map[string]string{"spark.hadoop.fs.s3a.secret.key": "hunter2", "spark.ui.enabled": "true"}
+		a.Spec.Driver.EnvVars = map[string]string{"DB_PASSWORD": "hunter2"}
 		a.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: `{"secret":"hunter2"}`}
 	})
 
@@ -543,6 +591,15 @@ func TestManifest(t *testing.T) {
 		if !slices.Contains(spec.Properties, want) {
 			t.Errorf("the properties lack %+v: %+v", want, spec.Properties)
 		}
+	}
+
+	w.Schedule("nightly", "0 3 * * *", func(n *v1beta2.ScheduledSparkApplication) {
+		n.Spec.Template.SparkConf = map[string]string{"spark.hadoop.fs.s3a.secret.key": "hunter2"}
+	})
+
+	next := data[detail.Tab[model.Spec]](s, "scheduledsparkapplications.sparkoperator.k8s.io/"+w.Namespace+"/nightly/manifest", token).Tab
+	if whole := fmt.Sprint(next); strings.Contains(whole, "hunter2") || len(next.Rendered) < 2 || !strings.Contains(next.Rendered[0].YAML, "(redacted)") {
+		t.Errorf("the spec of the schedule is %s", whole)
 	}
 
 	if _, page := s.get("/o/"+app+"/"+w.Namespace+"/pi/manifest", token); !strings.Contains(page, "spec.sparkConf[spark.ui.enabled]") {

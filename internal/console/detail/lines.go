@@ -16,6 +16,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/console/session"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
@@ -30,6 +31,9 @@ const (
 	// writeTimeout ends the connection of a browser that does not read.
 	writeTimeout = 30 * time.Second
 )
+
+// sessionEnded is why a log is not sent any more if nobody is signed in.
+const sessionEnded = "Your session has ended."
 
 // colours matches the sequences that colour a text on a terminal (ECMA-48, CSI).
 var colours = regexp.MustCompile("\x1b\\[[0-9;:?]*[ -/]*[@-~]")
@@ -73,8 +77,9 @@ func shownLine(line []byte) string {
 // sender sends lines as server-sent events.
 type sender struct {
 	*subject
-	w   http.ResponseWriter
-	pod string // whose log is sent; empty for a kept log, which has an end
+	w       http.ResponseWriter
+	pod     string // whose log is sent; empty for a kept log, which has an end
+	session *session.Session
 }
 
 // run sends lines until the log, the session or the right of the user ends, or until the browser has gone.
@@ -90,8 +95,10 @@ func (s *sender) run(ctx context.Context, lines <-chan string, ended <-chan erro
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.Session.Done():
-			return s.finish(ctx, &batch, "Your session has ended.")
+		case <-s.session.Done():
+			if !s.signedIn() {
+				return s.finish(ctx, &batch, sessionEnded)
+			}
 		case line, more := <-lines:
 			batch.WriteString(line)
 
@@ -107,6 +114,10 @@ func (s *sender) run(ctx context.Context, lines <-chan string, ended <-chan erro
 		case <-beat.C:
 			err = s.write(":\n\n")
 		case <-check.C:
+			if !s.signedIn() {
+				return s.finish(ctx, &batch, sessionEnded)
+			}
+
 			if !s.still(ctx) {
 				return s.finish(ctx, &batch, "You may no longer read this log, or it is gone.")
 			}
@@ -146,15 +157,26 @@ func (s *sender) reason(err error) string {
 	return "The log has ended."
 }
 
-// still reports whether the session lasts and the user may still read the object and the log. A log that is open would
-// otherwise outlive the rights of its reader. If the API server cannot be reached, the log continues.
+// signedIn reports whether the user still has a session.
+func (s *sender) signedIn() bool {
+	found := s.site.Lasting(s.w, s.Request)
+	if found == nil {
+		return false
+	}
+
+	s.session = found
+	return true
+}
+
+// still reports whether the user may still read the object and the log. A log that is open would otherwise outlive the
+// rights of its reader. If the API server cannot be reached, the log continues.
 func (s *sender) still(ctx context.Context) bool {
 	err := s.Get(ctx, client.ObjectKeyFromObject(s.object), kinds.Of(s.object).New())
 	if apierrors.IsUnauthorized(err) {
-		s.site.Sessions.End(s.Session.User)
+		s.site.Sessions.End(s.session.User)
 	}
 
-	if denied(err) || s.site.Sessions.Over(s.Session) {
+	if denied(err) {
 		return false
 	}
 

@@ -208,7 +208,7 @@ func (p *pages) stream(w http.ResponseWriter, r *web.Request) error {
 	if strings.Contains(pod, "/") {
 		pod = ""
 	}
-	return (&sender{w: w, subject: s, pod: pod}).run(ctx, lines, ended)
+	return (&sender{w: w, subject: s, pod: pod, session: r.Session}).run(ctx, lines, ended)
 }
 
 // opened returns a function that reads the log of a name until it ends, or an error if the object has no such log.

@@ -54,6 +54,9 @@ type Count struct {
 // maxTop is the number of top consumers and of causes that the page of a namespace shows.
 const maxTop = 5
 
+// NoReason stands for the reason of failures that have none, such as those in a status that another operator wrote.
+const NoReason = "Unknown"
+
 // NamespacesOf returns the namespaces of the rows, by name. It knows neither quotas nor queues.
 func NamespacesOf(rows []*table.Row) (out []Namespace) {
 	byName := map[string][]*table.Row{}
@@ -74,7 +77,7 @@ func NamespacesOf(rows []*table.Row) (out []Namespace) {
 			n.Counts[row.Result]++
 
 			if row.Result == kube.Failed {
-				failures[cmp.Or(row.Reason, "Unknown")]++
+				failures[cmp.Or(row.Reason, NoReason)]++
 			}
 
 			if row.CPUMillis > 0 && len(n.Top) < maxTop {

@@ -31,11 +31,14 @@ type Limits struct {
 	// Page is the largest page in bytes, which the console holds in memory, and Body the largest other answer. Defaults
 	// 8 MiB and 64 MiB.
 	Page, Body int64
+	// Pages is the largest size of all pages that are held at the same time, of which one user has half. An adapted
+	// page takes up to three times its size. Default 32 MiB.
+	Pages int64
 }
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Answer: cmp.Or(l.Answer, 10*time.Second), Total: cmp.Or(l.Total, time.Minute), Page: cmp.Or(l.Page, 8<<20), Body: cmp.Or(l.Body, 64<<20),
+		Answer: cmp.Or(l.Answer, 10*time.Second), Total: cmp.Or(l.Total, time.Minute), Page: cmp.Or(l.Page, 8<<20), Body: cmp.Or(l.Body, 64<<20), Pages: cmp.Or(l.Pages, 32<<20),
 	}
 }
 
@@ -146,26 +149,21 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, t *ticket, rest str
 		return err
 	}
 
-	tooLarge := &web.Problem{Status: http.StatusBadGateway, Title: "The page is too large", Why: fmt.Sprintf("The driver answers with more than %d MiB.", p.limits.Body>>20)}
 	if answer.ContentLength > p.limits.Body && r.Method == http.MethodGet {
-		return tooLarge
+		return &web.Problem{Status: http.StatusBadGateway, Title: "The page is too large", Why: fmt.Sprintf("The driver answers with more than %d MiB.", p.limits.Body>>20)}
 	}
 
 	isPage := strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
 
 	var page []byte
 	if isPage && r.Method == http.MethodGet {
-		var err error
-		if page, err = io.ReadAll(io.LimitReader(answer.Body, p.limits.Page+1)); err != nil {
+		text, free, err := p.readPage(t.session.Name, answer.Body)
+		if err != nil {
 			return err
 		}
+		defer free()
 
-		if int64(len(page)) > p.limits.Page {
-			tooLarge.Why = fmt.Sprintf("The driver answers with a page of more than %d MiB.", p.limits.Page>>20)
-			return tooLarge
-		}
-
-		page = t.adapted(page)
+		page = t.adapted(text)
 	}
 
 	location, err := t.location(answer)
@@ -195,6 +193,42 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, t *ticket, rest str
 		panic(http.ErrAbortHandler)
 	}
 	return nil
+}
+
+// pieceSize is the number of bytes of a page that are counted at once.
+const pieceSize = 256 << 10
+
+// readPage reads a page in pieces, each of which counts before it is read. The caller calls free after the page is
+// sent.
+func (p *proxy) readPage(user string, body io.Reader) (page []byte, free func(), err error) {
+	var (
+		text bytes.Buffer
+		held int64
+	)
+
+	free = func() { p.held.Give(user, held) }
+	for err == nil {
+		if !p.held.Take(user, pieceSize) {
+			free()
+
+			return nil, nil, &web.Problem{
+				Status: http.StatusServiceUnavailable, Title: "The console is busy", Why: "It passes on many or large pages of Spark UIs at this moment.", Do: "Load the page again.",
+			}
+		}
+
+		held += pieceSize
+
+		if _, err = io.CopyN(&text, body, pieceSize); err == nil && int64(text.Len()) > p.limits.Page {
+			err = &web.Problem{Status: http.StatusBadGateway, Title: "The page is too large", Why: fmt.Sprintf("The driver answers with a page of more than %d MiB.", p.limits.Page>>20)}
+		}
+	}
+
+	if !errors.Is(err, io.EOF) {
+		free()
+
+		return nil, nil, err
+	}
+	return text.Bytes(), free, nil
 }
 
 // setHeaders sets the headers of an answer. They replace those of the console.
@@ -271,7 +305,8 @@ var (
 const memory = `<script>for (const name of ["localStorage", "sessionStorage"]) { const kept = new Map(); Object.defineProperty(window, name, {value: {
 getItem: key => kept.has(key) ? kept.get(key) : null, setItem: (key, value) => { kept.set(key, String(value)) }, removeItem: key => { kept.delete(key) }, clear: () => { kept.clear() }}}) }</script>`
 
-// adapted returns a page whose links lead to the console. The API server has put its own path before them.
+// adapted returns a page whose links lead to the console. The API server has put its own path before them. The page is
+// at most twice as large, because only the first call of setUIRoot is replaced, and the other paths are as long.
 func (t *ticket) adapted(page []byte) []byte {
 	through := []byte(podproxy.Path(t.pod, t.port))
 	if m := rootCall.FindSubmatch(page); m != nil && string(m[1]) != t.path {
@@ -281,7 +316,7 @@ func (t *ticket) adapted(page []byte) []byte {
 		t.root = root
 		t.mu.Unlock()
 
-		page = bytes.ReplaceAll(page, m[0], []byte("setUIRoot('"+t.path+"')"))
+		page = bytes.Replace(page, m[0], []byte("setUIRoot('"+t.path+"')"), 1)
 		if root != "" {
 			page = bytes.ReplaceAll(page, append(bytes.Clone(through), root+"/"...), []byte(t.path+"/"))
 		}

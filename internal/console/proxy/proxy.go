@@ -21,6 +21,7 @@ import (
 	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/podproxy"
@@ -42,6 +43,7 @@ const maxTickets = 10_000
 type proxy struct {
 	site   *web.Site
 	limits Limits
+	held   *web.Shares // bytes of pages in memory
 
 	mu      sync.Mutex
 	tickets map[string]*ticket
@@ -63,6 +65,8 @@ type ticket struct {
 // Routes adds the routes of the UIs to a site.
 func Routes(site *web.Site, limits Limits) {
 	p := &proxy{site: site, limits: limits.withDefaults(), tickets: map[string]*ticket{}}
+	p.held = web.NewShares(p.limits.Pages, p.limits.Pages/2)
+
 	site.Handle("GET /ui/{namespace}/{pod}", p.open)
 	site.Handle("GET /ui/{namespace}/{pod}/{rest...}", p.open)
 	site.Open(prefix, p.serve)
@@ -114,7 +118,7 @@ func (p *proxy) ticketOf(s *session.Session, pod *corev1.Pod) *ticket {
 	}
 
 	secret := rand.Text() + rand.Text()
-	small := &corev1.Pod{ObjectMeta: *pod.ObjectMeta.DeepCopy()}
+	small := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
 	t := &ticket{session: s, pod: small, port: podproxy.UIPort(pod), path: prefix + secret}
 	p.tickets[secret] = t
 	return t

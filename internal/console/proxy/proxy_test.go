@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,9 @@ func (d *driver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Unauthorized","code":401}`)
 	case "/hang":
 		<-r.Context().Done()
+	case "/inflated.html": // a page that a replacement of each call would make five times as large
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write(bytes.Repeat([]byte("setUIRoot('')"), 70_000))
 	case "/large", "/large.html":
 		parts := 1024
 		if r.URL.Path == "/large.html" { // the API server reads a page as a whole
@@ -347,8 +351,31 @@ func TestHostileDriver(t *testing.T) {
 		t.Errorf("after hostile answers, the UI answers %d: %s", response.StatusCode, text)
 	}
 
+	if response, text, err := s.get(http.MethodGet, path+"/inflated.html", ""); err != nil || response.StatusCode != http.StatusOK || len(text) > 1<<20 {
+		t.Errorf("a page of %d bytes is answered with %d bytes, %v", 13*70_000, len(text), err)
+	}
+
 	if _, text, err := s.get(http.MethodGet, path+"/large", ""); err == nil || len(text) > 5<<20 {
 		t.Errorf("a large file is answered with %d bytes, and the error is %v", len(text), err)
+	}
+}
+
+// TestPagesInMemory checks that the pages that one user reads at the same time do not take all memory, and that a page
+// is released after it was sent.
+func TestPagesInMemory(t *testing.T) {
+	w := scene.New(t)
+	s := serveWith(t, proxy.Limits{Page: 2 << 20, Pages: 2 << 20})
+	runs(t, w, "pi-driver", identity.RoleDriver, &driver{})
+
+	path := s.opened(w, "pi-driver", account(w, "ann", "pods", "pods/proxy"))
+	if response, text, _ := s.get(http.MethodGet, path+"/large.html", ""); response.StatusCode != http.StatusServiceUnavailable || !strings.Contains(text, "is busy") {
+		t.Errorf("a page that takes more than a user may hold is answered with %d", response.StatusCode)
+	}
+
+	for range 5 {
+		if response, _, _ := s.get(http.MethodGet, path+"/inflated.html", ""); response.StatusCode != http.StatusOK {
+			t.Errorf("a page is answered with %d", response.StatusCode)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 )
 
 // Foreign reports whether a page of another site has caused a request. Browsers send Sec-Fetch-Site or, for requests
@@ -27,7 +28,12 @@ func Foreign(r *http.Request) bool {
 
 // KnownHost reports whether a request names one of the hosts, as HOST or HOST:PORT. A page of another name that was
 // bound to the console's address (DNS rebinding) would be of the same origin for the browser. Without hosts, every host
-// is known.
+// is known. A host that begins with *. stands for all names below it (Gateway API, hostnames of an HTTPRoute).
 func KnownHost(r *http.Request, hosts []string) bool {
-	return len(hosts) == 0 || slices.Contains(hosts, r.Host)
+	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(host string) bool {
+		if suffix, wildcard := strings.CutPrefix(host, "*"); wildcard && strings.HasPrefix(suffix, ".") {
+			return len(r.Host) > len(suffix) && strings.HasSuffix(r.Host, suffix)
+		}
+		return r.Host == host
+	})
 }

@@ -32,8 +32,9 @@ type Options struct {
 	Now func() time.Time
 }
 
-// maxSessions and maxOfUser bound the sessions of all users and of one user. If there are more, the session ends that
-// was not used for the longest time. A user can therefore not end the sessions of others.
+// maxSessions and maxOfUser bound the sessions of all users and of one user, whatever the number of the user's tokens.
+// If there are more, the session ends that was not used for the longest time. A user can therefore not end the sessions
+// of others.
 const (
 	maxSessions = 2000
 	maxOfUser   = 50
@@ -178,13 +179,9 @@ func (s *Sessions) add(key digest, user *User, program bool) *Session {
 	s.found[key] = session
 	s.ended(replaced)
 
-	for key, other := range s.found {
-		if s.over(other) {
-			s.remove(key)
-		}
-	}
+	s.removeOver()
 
-	if oldest, n := s.oldest(func(other *Session) bool { return other != session && other.Key == user.Key }); n >= maxOfUser {
+	if oldest, n := s.oldest(func(other *Session) bool { return other != session && other.Name == user.Name }); n >= maxOfUser {
 		s.remove(oldest)
 	} else if oldest, n = s.oldest(func(other *Session) bool { return other != session }); n >= maxSessions {
 		s.remove(oldest)

@@ -1,12 +1,15 @@
 package session
 
 import (
+	"context"
 	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -122,6 +125,60 @@ func TestSessionsOfOthersStay(t *testing.T) {
 
 	if s.Over(session) || len(s.found) != 1+maxOfUser {
 		t.Errorf("the session is over: %t; there are %d sessions", s.Over(session), len(s.found))
+	}
+
+	for i := range 2 * maxOfUser { // a program with many tokens
+		advance(time.Millisecond)
+		s.add(sha256.Sum256([]byte{byte(i)}), &User{Name: "system:serviceaccount:ci:ci", Key: fmt.Sprint(i)}, true)
+	}
+
+	if s.Over(session) || len(s.found) != 1+2*maxOfUser {
+		t.Errorf("after many tokens, the session is over: %t; there are %d sessions", s.Over(session), len(s.found))
+	}
+}
+
+// TestSweep checks that a session ends after its idle time although nobody sends a request.
+func TestSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Idle: 30 * time.Minute, Lifetime: 12 * time.Hour, Cookie: "console"})
+
+		ctx, cancel := context.WithCancel(t.Context())
+		go s.Sweep(ctx)
+
+		session := s.start(httptest.NewRecorder(), &User{Name: "ann"})
+
+		time.Sleep(30*time.Minute - time.Second)
+		synctest.Wait()
+
+		if session.User.Over() {
+			t.Error("the session has ended too early")
+		}
+
+		time.Sleep(sweepPause + time.Second)
+		synctest.Wait()
+
+		if !session.User.Over() || len(s.found) > 0 {
+			t.Error("the session has not ended")
+		}
+
+		cancel()
+	})
+}
+
+// TestKnownHost checks which names of the console a request may have.
+func TestKnownHost(t *testing.T) {
+	hosts := []string{"console.example.com", "console.example.com:8443", "*.spark.example.com"}
+	for host, want := range map[string]bool{
+		"console.example.com": true, "console.example.com:8443": true, "console.example.com:80": false, "a.spark.example.com": true, "a.b.spark.example.com": true,
+		"spark.example.com": false, ".spark.example.com": false, "aspark.example.com": false, "a.spark.example.com:80": false, "a.spark.example.com.evil.example": false,
+	} {
+		if got := KnownHost(&http.Request{Host: host}, hosts); got != want {
+			t.Errorf("%s is known: %t, want %t", host, got, want)
+		}
+	}
+
+	if !KnownHost(&http.Request{Host: "any"}, nil) {
+		t.Error("without hosts, a host is unknown")
 	}
 }
 

@@ -62,6 +62,7 @@ func legend(t timeline.Timeline) (entries []bar) {
 
 // ticks returns the texts of an axis of time: the start, the distances from it, and the end.
 func ticks(from, to time.Time) []string {
+	from, to = from.UTC(), to.UTC()
 	whole := to.Sub(from)
 
 	format := "15:04:05"
@@ -193,8 +194,13 @@ func actionPath(r *table.Row, a model.Action) string {
 	return "/a/" + url.PathEscape(a.Name) + strings.TrimPrefix(r.Path(), "/o")
 }
 
+// failuresURL returns the address of the table with the failures of one reason.
 func failuresURL(n *model.Namespace, f model.Count) string {
-	return table.Query{Namespaces: []string{n.Name}, Results: []kube.Result{kube.Failed}, Text: f.Text}.URL()
+	reason := f.Text
+	if reason == model.NoReason {
+		reason = ""
+	}
+	return table.Query{Namespaces: []string{n.Name}, Results: []kube.Result{kube.Failed}, Text: "reason=" + reason}.URL()
 }
 
 func resultURL(n *model.Namespace, result kube.Result) string {

@@ -38,18 +38,22 @@ func Post[In, Out any](s *Site, route Route, do func(*Request, In) (Out, error))
 
 // readJSON reads the body of a request. Its error names a field that is unknown or has a wrong type.
 func readJSON(r *Request, into any) error {
+	// A form of another site cannot send this type. The body of a form is already read, so that it would seem empty.
+	given := r.Header.Get("Content-Type")
+	kind, _, err := mime.ParseMediaType(given)
+
+	isJSON := err == nil && kind == "application/json"
+	if given != "" && !isJSON {
+		return notJSON(given)
+	}
+
 	text, err := io.ReadAll(r.Body)
-	if err != nil {
+	if err != nil || len(text) == 0 {
 		return err
 	}
 
-	if len(text) == 0 {
-		return nil
-	}
-
-	// A form of another site cannot send this type.
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return &Problem{Status: http.StatusUnsupportedMediaType, Title: "The body is not JSON", Why: "The Content-Type is " + bounds.Line(r.Header.Get("Content-Type")) + ".", Do: "Send application/json."}
+	if !isJSON {
+		return notJSON("missing")
 	}
 
 	faults, err := kjson.UnmarshalStrict(text, into)
@@ -61,6 +65,12 @@ func readJSON(r *Request, into any) error {
 		return &Problem{Status: http.StatusBadRequest, Title: "The body is wrong", Why: bounds.Line(err.Error()), Do: "/api/v1/openapi.json has the fields."}
 	}
 	return nil
+}
+
+func notJSON(kind string) *Problem {
+	return &Problem{
+		Status: http.StatusUnsupportedMediaType, Title: "The body is not JSON", Why: "The Content-Type is " + bounds.Line(kind) + ".", Do: "Send application/json.",
+	}
 }
 
 // addPost describes a route of Post. Its parameters are headers.

@@ -44,7 +44,7 @@ type Site struct {
 	Options
 	mux     *http.ServeMux
 	api     *document
-	streams *streams
+	streams *Shares
 }
 
 // Request is a request of a user who has signed in.
@@ -62,7 +62,7 @@ func New(o Options) *Site {
 		o.Now = time.Now
 	}
 
-	s := &Site{Options: o, mux: http.NewServeMux(), api: newDocument(), streams: &streams{ofUser: map[string]int{}}}
+	s := &Site{Options: o, mux: http.NewServeMux(), api: newDocument(), streams: NewShares(maxStreams, maxStreamsOfUser)}
 	s.Open("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	s.Open("GET /sign-in", s.showSignIn)
 	s.Open("POST /sign-in", s.signIn)
@@ -130,8 +130,10 @@ func (s *Site) Handle(pattern string, handle func(http.ResponseWriter, *Request)
 // handle is Handle for requests that renew the session, or do not.
 func (s *Site) handle(pattern string, renews bool, handle func(http.ResponseWriter, *Request) error) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		// A page that loads itself again keeps no session alive.
-		request, err := s.request(w, r, renews && r.Header.Get("Hx-Trigger") != "refresh")
+		// A page that loads itself again, or until it has data, keeps no session alive.
+		trigger := r.Header.Get("Hx-Trigger")
+
+		request, err := s.request(w, r, renews && trigger != "refresh" && trigger != "loading")
 		if err == nil {
 			err = handle(w, request)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/go-logr/logr"
@@ -192,7 +193,26 @@ func TestTableIsLive(t *testing.T) {
 		t.Error(problem)
 	}
 
+	table := value[string](t, w, "location.origin")
 	w.keepsCookies(t)
+	w.signsInAgain(t, table)
+}
+
+// signsInAgain opens an event stream after the session has ended, as the browser does after a restart of the console.
+// The sign-in follows, instead of a page that never becomes live again.
+func (w *tab) signsInAgain(t *testing.T, address string) {
+	t.Helper()
+
+	w.run(t, chromedp.Navigate(address))
+	w.eventually(t, "the table", patience, `document.querySelector("#all") !== null`)
+	w.run(t, network.ClearBrowserCookies(), chromedp.Evaluate(`{
+		const stream = Object.assign(document.createElement("div"), {id: "again"});
+		stream.setAttribute("hx-ext", "sse");
+		stream.setAttribute("sse-connect", "/events");
+		document.querySelector("#main").append(stream);
+		htmx.process(stream);
+	}`, nil))
+	w.eventually(t, "the sign-in", patience, `location.pathname === "/sign-in"`)
 }
 
 // isLocal checks that sparkctl console refuses other host names, unknown tokens and other addresses of the machine.

@@ -51,7 +51,15 @@ function setOffline(broken) {
   if (broken) { time.dateTime = new Date().toISOString(); time.textContent = new Date().toLocaleTimeString(); }
   offline.hidden = !broken;
 }
-document.addEventListener("htmx:sseError", () => setOffline(true));
+document.addEventListener("htmx:sseError", (event) => {
+  setOffline(true);
+  if (event.detail.source?.readyState === EventSource.CLOSED) checkSession();
+});
+// The browser gives a stream up if its answer is an error, such as after a restart of the console, which ends all
+// sessions. The sign-in follows then. Any address of the API answers 401 to a user who is not signed in.
+function checkSession() {
+  fetch("/api/v1/", { headers: { "Hx-Trigger": "refresh" } }).then((answer) => { if (answer.status === 401) location.reload(); }, () => {});
+}
 document.addEventListener("htmx:sendError", () => setOffline(true));
 document.addEventListener("htmx:sseOpen", () => setOffline(false));
 document.addEventListener("htmx:sseMessage", () => setOffline(false));
