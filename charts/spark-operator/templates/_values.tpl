@@ -5,18 +5,19 @@
      the others are removed. .Values._found contains lines for the notes (moved, ignored) and for errors (refused, unknown). */}}
 {{- define "spark-operator.values" -}}
 {{- if not (hasKey .Values "_found") -}}
-{{- $state := dict "moved" list "ignored" list "refused" list "unknown" list "peer" false -}}
+{{- $state := dict "moved" list "ignored" list "refused" list "unknown" list "peer" false "lists" dict -}}
 {{- $known := fromJson (.Files.Get "files/known-values.json") -}}
 {{- $table := fromYaml (.Files.Get "files/peer-values.yaml") -}}
 {{- include "spark-operator.values.fill" (dict "values" .Values "known" $known "new" false) -}}
 {{- include "spark-operator.peer.gates" .Values.controller -}}
+{{- $defaults := include "spark-operator.values.defaults" $known | fromJson -}}
 {{- range $table.flat }}{{ if hasKey $.Values . }}{{ $_ := set $state "flat" true }}{{ end }}{{ end -}}
 {{- range list "sparkJobNamespace" "sparkJobNamespaces" }}{{ if hasKey $.Values . }}{{ $_ := unset $state "flat" }}{{ end }}{{ end -}}
 {{- range $depth := list 6 5 4 3 2 1 -}}
 {{- range $entry := $table.values -}}
 {{- $path := $entry.path | default (splitList "." $entry.key) -}}
 {{- if and (eq (len $path) $depth) (hasKey $.Values (first $path)) -}}
-{{- include "spark-operator.peer.entry" (dict "values" $.Values "entry" $entry "path" $path "state" $state) -}}
+{{- include "spark-operator.peer.entry" (dict "values" $.Values "entry" $entry "path" $path "defaults" $defaults.default "state" $state) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -60,6 +61,19 @@
 {{- end -}}
 {{- /* A value of earlier versions. checks.yaml rejects it if it is on. */ -}}
 {{- if and (hasKey .values "sharding") (not (.values.sharding).enable) }}{{ $_ := unset .values "sharding" }}{{ end -}}
+{{- end -}}
+
+{{/* The defaults of values in files/known-values.json, as JSON in the key "default". A value without a default is missing. */}}
+{{- define "spark-operator.values.defaults" -}}
+{{- $out := dict -}}
+{{- if kindIs "map" . -}}
+{{- $below := dict -}}
+{{- range $key, $known := . }}{{ $_ := set $below $key (get (include "spark-operator.values.defaults" $known | fromJson) "default") }}{{ end -}}
+{{- $_ := set $out "default" $below -}}
+{{- else if . -}}
+{{- $_ := set $out "default" (first .) -}}
+{{- end -}}
+{{- toJson $out -}}
 {{- end -}}
 
 {{/* Replaces the default image of another operator's chart, and refuses any other image of these operators: they do not
@@ -115,13 +129,13 @@
 {{- if and (not $unset) (not (include "spark-operator.peer.harmless" (dict "entry" $entry "at" $at))) -}}
 {{- if $entry.to -}}
 {{- if eq ($entry.as | default "") "list" }}{{ $at = list $at }}{{ end -}}
-{{- include "spark-operator.peer.set" (dict "values" .values "path" (splitList "." $entry.to) "value" $at) -}}
-{{- if $at -}}
+{{- $moved := include "spark-operator.peer.set" (dict "values" .values "defaults" .defaults "path" (splitList "." $entry.to) "value" $at "from" $entry.key "state" $state) -}}
+{{- if and $moved $at -}}
 {{- range $path, $value := $entry.sets | default dict -}}
-{{- include "spark-operator.peer.set" (dict "values" $.values "path" (splitList "." $path) "value" $value) -}}
+{{- $_ := include "spark-operator.peer.set" (dict "values" $.values "defaults" $.defaults "path" (splitList "." $path) "value" $value "from" $entry.key "state" $state) -}}
 {{- end -}}
 {{- end -}}
-{{- $_ := set $state "moved" (append $state.moved (printf "%s: write %s" $entry.key $entry.to)) -}}
+{{- if $moved }}{{ $_ := set $state "moved" (append $state.moved (printf "%s: write %s" $entry.key $entry.to)) }}{{ end -}}
 {{- else -}}
 {{- $_ := set $state $entry.effect (append (get $state $entry.effect) (printf "%s: %s" $entry.key $entry.why)) -}}
 {{- end -}}
@@ -149,18 +163,37 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Sets the value at a path. A map is merged into the map that is there. */}}
+{{/* Moves a value to a path. The result is empty if all of it has no effect, because the user has set other values there. */}}
 {{- define "spark-operator.peer.set" -}}
 {{- $at := .values -}}
+{{- $defaults := .defaults -}}
 {{- range $part := initial .path -}}
 {{- if not (kindIs "map" (get $at $part)) }}{{ $_ := set $at $part dict }}{{ end -}}
 {{- $at = get $at $part -}}
+{{- $defaults = get $defaults $part -}}
 {{- end -}}
-{{- $key := last .path -}}
-{{- if and (kindIs "map" .value) (kindIs "map" (get $at $key)) -}}
-{{- $_ := mergeOverwrite (get $at $key) (deepCopy .value) -}}
+{{- include "spark-operator.peer.put" (dict "at" $at "defaults" $defaults "key" (last .path) "value" .value "from" .from "to" (join "." .path) "state" .state) -}}
+{{- end -}}
+
+{{/* Sets the value of a key of a map. What differs from the default is the user's own, and stays. A map is merged under the map that
+     is there, and lists of two moved values are joined. */}}
+{{- define "spark-operator.peer.put" -}}
+{{- $old := get .at .key -}}
+{{- $default := get .defaults .key -}}
+{{- if and (kindIs "map" .value) (kindIs "map" $old) -}}
+{{- $below := ternary $default dict (kindIs "map" $default) -}}
+{{- range $key, $value := .value -}}
+{{- include "spark-operator.peer.put" (dict "at" $old "defaults" $below "key" $key "value" $value "from" (print $.from "." $key) "to" (print $.to "." $key) "state" $.state) -}}
+{{- end -}}
+{{- else if and (hasKey .state.lists .to) (kindIs "slice" $old) (kindIs "slice" .value) -}}
+{{- $_ := set .at .key (concat $old .value | uniq) -}}
+true
+{{- else if or (kindIs "invalid" $old) (not (hasKey .at .key)) (has (toJson $old) (list (toJson $default) (toJson .value))) -}}
+{{- $_ := set .at .key .value -}}
+{{- if kindIs "slice" .value }}{{ $_ := set .state.lists .to true }}{{ end -}}
+true
 {{- else -}}
-{{- $_ := set $at $key .value -}}
+{{- $_ := set .state "ignored" (append .state.ignored (printf "%s: no effect, because %s is set" .from .to)) -}}
 {{- end -}}
 {{- end -}}
 

@@ -40,9 +40,10 @@ func (e *entry) path() []string {
 
 // conversion is the state of the conversion of one file.
 type conversion struct {
-	root    *yaml.Node // a mapping
-	removed []string   // comments about values that have no place in the result
-	peer    bool       // whether a value of another operator's chart was found
+	root    *yaml.Node      // a mapping
+	removed []string        // comments about values that have no place in the result
+	peer    bool            // whether a value of another operator's chart was found
+	lists   map[string]bool // the paths whose lists were moved there
 }
 
 // Convert converts a values file. Comments in the result name each value that was moved or removed, and each value that
@@ -53,7 +54,7 @@ func Convert(text []byte) ([]byte, error) {
 		return nil, err
 	}
 
-	c := conversion{root: &yaml.Node{Kind: yaml.MappingNode}}
+	c := conversion{root: &yaml.Node{Kind: yaml.MappingNode}, lists: map[string]bool{}}
 	if document != nil && len(document.Content) > 0 && document.Content[0].Tag != "!!null" {
 		c.root = document.Content[0]
 	}
@@ -226,10 +227,9 @@ func (c *conversion) apply(e *entry) error {
 		at = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{at}}
 	}
 
-	to := strings.Split(e.To, ".")
-	c.put(to, at, strings.TrimSpace(comment+"\n# was "+e.Key))
+	moved := c.put(e.Key, e.To, at, strings.TrimSpace(comment+"\n# was "+e.Key))
 
-	if at.Value == "" && at.Kind == yaml.ScalarNode || at.Value == "false" {
+	if !moved || at.Value == "" && at.Kind == yaml.ScalarNode || at.Value == "false" {
 		return nil
 	}
 
@@ -239,7 +239,7 @@ func (c *conversion) apply(e *entry) error {
 			return err
 		}
 
-		c.put(strings.Split(key, "."), node, "# because of "+e.Key)
+		c.put(e.Key, key, node, "# because of "+e.Key)
 	}
 	return nil
 }
@@ -271,8 +271,15 @@ func plain(node *yaml.Node) string {
 	return fmt.Sprint(v)
 }
 
-// put sets a value at a path, and merges maps. The comment stands above the first key that is new.
-func (c *conversion) put(path []string, node *yaml.Node, comment string) {
+// put moves a value to a path, and reports whether any of it has an effect. The comment stands above the last key.
+func (c *conversion) put(from, to string, node *yaml.Node, comment string) bool {
+	path := strings.Split(to, ".")
+	last := path[len(path)-1]
+
+	if old := find(c.root, path); old != nil && !c.merge(from, to, old, node) {
+		return false
+	}
+
 	at := c.root
 
 	for _, part := range path[:len(path)-1] {
@@ -284,31 +291,49 @@ func (c *conversion) put(path []string, node *yaml.Node, comment string) {
 		at.Style, at = 0, next
 	}
 
-	last := path[len(path)-1]
-	old := value(at, last)
 	at.Style = 0
 
-	if old != nil && old.Kind == yaml.MappingNode && node.Kind == yaml.MappingNode {
-		merge(old, node)
-	} else {
+	if value(at, last) == nil {
 		set(at, last, node)
+		c.lists[to] = node.Kind == yaml.SequenceNode
 	}
 
 	key := keyNode(at, last)
 	key.HeadComment = strings.TrimSpace(key.HeadComment + "\n" + comment)
+	return true
 }
 
-// merge copies the keys of a map into another map.
-func merge(into, from *yaml.Node) {
-	for i := 0; i < len(from.Content); i += 2 {
-		key, node := from.Content[i].Value, from.Content[i+1]
+// merge moves a value to a place that has one, and reports whether any of it has an effect. What the user has written
+// there stays. A map is merged under the map that is there, and lists of two moved values are joined.
+func (c *conversion) merge(from, to string, old, node *yaml.Node) bool {
+	switch {
+	case old.Kind == yaml.MappingNode && node.Kind == yaml.MappingNode:
+		moved := false
 
-		if old := value(into, key); old != nil && old.Kind == yaml.MappingNode && node.Kind == yaml.MappingNode {
-			merge(old, node)
-		} else {
-			set(into, key, node)
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key, below := node.Content[i].Value, value(old, node.Content[i].Value)
+			if below == nil {
+				set(old, key, node.Content[i+1])
+			}
+
+			if below == nil || c.merge(from+"."+key, to+"."+key, below, node.Content[i+1]) {
+				moved = true
+			}
 		}
+		return moved
+	case old.Tag == "!!null":
+		*old = *node
+	case c.lists[to] && old.Kind == yaml.SequenceNode && node.Kind == yaml.SequenceNode:
+		for _, element := range node.Content {
+			if !slices.ContainsFunc(old.Content, func(have *yaml.Node) bool { return plain(have) == plain(element) }) {
+				old.Content = append(old.Content, element)
+			}
+		}
+	case plain(old) != plain(node):
+		c.removed = append(c.removed, fmt.Sprintf("removed %s: no effect, because %s is set", from, to))
+		return false
 	}
+	return true
 }
 
 // image removes the image of another operator.

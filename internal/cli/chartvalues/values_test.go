@@ -26,6 +26,16 @@ func TestConvert(t *testing.T) {
 		{"a name with a dot", "operatorConfiguration: {spark-operator.properties: a=b}\n",
 			"controller:\n  apache:\n    # was operatorConfiguration.spark-operator.properties\n    properties: a=b\n"},
 		{"an alias", "nodeSelector: &pool {a: b}\ncontroller: {labels: *pool}\n", "controller:\n  labels: {a: b}\n  # was nodeSelector\n  nodeSelector: {a: b}\n"},
+		{"a setting of the user", "sparkJobNamespace: old\nspark: {jobNamespaces: [a]}\n",
+			"# removed sparkJobNamespace: no effect, because spark.jobNamespaces is set\n\nspark: {jobNamespaces: [a]}\n"},
+		{"a part of a map", "resources: {limits: {cpu: 1, memory: 1Gi}}\ncontroller: {resources: {limits: {memory: 4Gi}}}\n",
+			"# removed resources.limits.memory: no effect, because controller.resources.limits.memory is set\n\n" +
+				"controller:\n  # was resources\n  resources: {limits: {memory: 4Gi, cpu: 1}}\n"},
+		{"the same setting", "replicaCount: 2\ncontroller: {replicas: 2}\n", "controller:\n  # was replicaCount\n  replicas: 2\n"},
+		{"a null", "replicaCount: 2\ncontroller: {replicas: null}\n", "controller:\n  # was replicaCount\n  replicas: 2\n"},
+		{"two lists", "workloadResources: {sparkApplicationSentinel: {sentinelNamespaces: {data: [a, b]}}, sparkClusterSentinel: {sentinelNamespaces: {data: [b, c]}}}\n",
+			"controller:\n  apache:\n    sentinels:\n      # was workloadResources.sparkApplicationSentinel.sentinelNamespaces.data\n" +
+				"      # was workloadResources.sparkClusterSentinel.sentinelNamespaces.data\n      namespaces: [a, b, c]\n"},
 		{"misspelt", "contoller: {}\n", "# The chart does not have this value, and refuses the file. Did you mean controller?\ncontoller: {}\n"},
 		{"misplaced", "controller: {webhook: {}}\n", "controller:\n  # The chart does not have this value here; write webhook.\n  webhook: {}\n"},
 	} {

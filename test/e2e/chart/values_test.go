@@ -397,6 +397,43 @@ func TestPeerValuesTakeEffect(t *testing.T) {
 	}
 }
 
+// TestValuesOfTheUserStay checks that a value which moves from a file for another operator's chart does not replace a
+// value that the user has set here. Two moved lists of namespaces become one.
+func TestValuesOfTheUserStay(t *testing.T) {
+	text, err := os.ReadFile("testdata/values/kubeflow-2-leftovers.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	r := mustRender(t, install{values: string(text)})
+	c := configOf(t, r)
+
+	if diff := cmp.Diff([]string{"team-a", "team-b"}, c.Namespaces.Names); diff != "" {
+		t.Errorf("namespaces (-want +got):\n%s", diff)
+	}
+
+	deployment := objectOf[*appsv1.Deployment](t, r)
+	limits := deployment.Spec.Template.Spec.Containers[0].Resources.Limits
+
+	if *deployment.Spec.Replicas != 2 || limits.Memory().String() != "4Gi" || limits.Cpu().String() != "1" {
+		t.Errorf("%d replicas, limits %v", *deployment.Spec.Replicas, limits)
+	}
+
+	if c.Metrics.BindAddress != ":9090" || c.Metrics.Prefix != "spark_" || *c.UI.Service {
+		t.Errorf("metrics %+v, UI %+v", c.Metrics, c.UI)
+	}
+
+	text, err = os.ReadFile("testdata/values/apache-1.9-sentinels.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c = configOf(t, mustRender(t, install{values: string(text), apis: []string{"spark.apache.org/v1"}}))
+	if diff := cmp.Diff([]string{"spark-1", "spark-2", "spark-3"}, c.Apache.Sentinels.Namespaces); diff != "" {
+		t.Errorf("sentinels (-want +got):\n%s", diff)
+	}
+}
+
 // TestPeersDefaultValuesAreAccepted renders this chart with a complete copy of the kubeflow chart's default values. The
 // rendered image must still be the image of this operator.
 func TestPeersDefaultValuesAreAccepted(t *testing.T) {
