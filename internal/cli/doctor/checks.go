@@ -162,8 +162,39 @@ func (d *doctor) checkDefinitions(ctx context.Context) {
 	}
 
 	for _, kind := range missing { // if a release owns the others, it should own these too
-		d.Add(findings.Error, "definitions", d.define(kind, owner), "%s is not installed", kind.FullName())
+		d.reportMissing(kind, owner)
 	}
+}
+
+// reportMissing reports that the definition of a kind is not installed. It is not needed if the operators do not serve
+// the kind, as after a move from the kubeflow operator, whose users keep the names of their API.
+func (d *doctor) reportMissing(kind *kinds.Kind, owner string) {
+	if value := d.servedByNone(kind); value != "" {
+		d.Add(findings.Note, "definitions", "", "%s is not installed, and no examined operator serves it (%s is false)", kind.FullName(), value)
+		return
+	}
+
+	d.Add(findings.Error, "definitions", d.define(kind, owner), "%s is not installed", kind.FullName())
+}
+
+// servedByNone returns the chart's value by which the examined operators do not serve a kind. The value is empty if one
+// of them serves the kind or has an unknown configuration, or if there is no such operator.
+func (d *doctor) servedByNone(kind *kinds.Kind) (value string) {
+	for i := range d.operators {
+		o := &d.operators[i]
+		if o.Other || !o.examined {
+			continue
+		}
+
+		if o.config == nil {
+			return ""
+		}
+
+		if value = switchedOff(o.config, kind); value == "" {
+			return ""
+		}
+	}
+	return value
 }
 
 // owner returns the release to which Helm's annotations assign a definition, as NAMESPACE/NAME, or an empty string.
@@ -172,11 +203,16 @@ func (c *definition) owner() string {
 }
 
 // define returns the command that installs or updates a definition. If a release owns it, only this release may change
-// it; if that is not the user's, the command shows the owner.
+// it; if that is not the user's, the command shows the owner. The command also names the value of the kind's group,
+// because a release may leave out the definitions of a group.
 func (d *doctor) define(kind *kinds.Kind, owner string) terminal.Command {
 	switch o := d.own(); {
 	case o != nil && owner == o.Namespace+"/"+o.Release:
-		return upgrade(o, "crds.install=true")
+		family := "crds.sparkoperator.enable"
+		if kind.Group == apacheGroup {
+			family = "crds.apache.enable"
+		}
+		return upgrade(o, "crds.install=true,"+family+"=true")
 	case owner != "":
 		return terminal.Commandf("kubectl get crd -L app.kubernetes.io/instance %s", kind.FullName())
 	}

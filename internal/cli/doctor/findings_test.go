@@ -15,6 +15,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 )
 
@@ -72,6 +73,41 @@ func TestOldDefinition(t *testing.T) {
 	if len(d.Findings) != 2 || d.Findings[0].Level != findings.Warning || !strings.Contains(d.Findings[0].Text, "is older") ||
 		d.Findings[1].Level != findings.Error {
 		t.Errorf("the findings are %+v", d.Findings)
+	}
+}
+
+// TestMissingDefinition checks that a missing definition is an error only if an operator serves its kind, or may do so,
+// and that the command for it switches the definitions of the group on. After the move from the kubeflow operator,
+// doctor reported two errors whose command did nothing.
+func TestMissingDefinition(t *testing.T) {
+	serves, off, unread := serving("o"), serving("o"), serving("o")
+	off.config.Apache.Enabled = new(false)
+	unread.config = nil
+	beside := serving("beside")
+	beside.examined = false
+
+	const text = "sparkapplications.spark.apache.org is not installed"
+	const fix = "helm upgrade o charts/spark-operator -n spark-operator --reset-then-reuse-values --set crds.install=true,crds.apache.enable=true"
+
+	for name, test := range map[string]struct {
+		operators []Operator
+		level     findings.Level
+		text      string
+		fix       terminal.Command
+	}{
+		"served":             {[]Operator{serves}, findings.Error, text, fix},
+		"not served":         {[]Operator{off, beside}, findings.Note, text + ", and no examined operator serves it (controller.apache.enable is false)", ""},
+		"served by a second": {[]Operator{off, serves}, findings.Error, text, "kubectl get crd -L app.kubernetes.io/instance sparkapplications.spark.apache.org"},
+		"unknown":            {[]Operator{unread}, findings.Error, text, fix},
+		"no operator": {nil, findings.Error, text,
+			"kubectl get crd -L app.kubernetes.io/instance sparkapplications.spark.apache.org"},
+	} {
+		d := &doctor{operators: test.operators}
+		d.reportMissing(kinds.ApacheApplication, "spark-operator/o")
+
+		if f := d.Findings[0]; f.Level != test.level || f.Text != test.text || f.Fix != test.fix {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }
 
