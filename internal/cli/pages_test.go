@@ -18,6 +18,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/test/kit/markdown"
 )
 
@@ -256,6 +257,20 @@ func TestCheckCommand(t *testing.T) {
 	} {
 		if err := checkCommand(line); (err != nil) != wrong {
 			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+// TestBackupHasAllKinds checks that the documented backup has every kind of custom resource.
+func TestBackupHasAllKinds(t *testing.T) {
+	page, err := os.ReadFile("../../docs/how-to/disaster-recovery.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, kind := range kinds.All {
+		if !strings.Contains(string(page), kind.FullName()) {
+			t.Errorf("the backup leaves out %s", kind.FullName())
 		}
 	}
 }
