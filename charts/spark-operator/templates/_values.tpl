@@ -86,7 +86,9 @@
 {{- $digest := index (.root.Chart.Annotations | default dict) "digest.sparkoperator.dev/spark-operator" -}}
 {{- if and (regexMatch .images.shared (lower $name)) (or (eq (toString $image.tag) .root.Chart.AppVersion) (and $digest (eq $image.digest $digest))) }}{{ $theirs = false }}{{ end -}}
 {{- range .images.tags }}{{ if regexMatch . (toString $image.tag) }}{{ $theirs = true }}{{ end }}{{ end -}}
-{{- if $theirs -}}
+{{- if and (eq $image.repository (first .known.repository)) (not $image.digest) (regexMatch .images.numbers (toString $image.tag)) -}}
+{{- $_ := set .state "refused" (append .state.refused (printf "image.tag: %s is a tag of another operator's image, because tags of this operator begin with v; remove image.tag and image.registry, or set image.registry, image.repository and image.tag to a copy of this operator's image" $image.tag)) -}}
+{{- else if $theirs -}}
 {{- $own := printf "%s/%s" (first .known.registry) (first .known.repository) -}}
 {{- $_ := set .state "peer" true -}}
 {{- if or $image.tag $image.digest (not (has (lower $name) .images.defaults)) -}}

@@ -4,6 +4,7 @@ package chartvalues
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -85,7 +86,12 @@ func Convert(text []byte) ([]byte, error) {
 		}
 	}
 
-	c.image(table)
+	own, err := defaultRepository(known)
+	if err != nil {
+		return nil, err
+	}
+
+	c.image(table, own)
 	c.webhookPort()
 	c.unknown(c.root, known, known, "")
 	return c.bytes()
@@ -116,6 +122,7 @@ func (c *conversion) bytes() ([]byte, error) {
 type table struct {
 	names, tags []*regexp.Regexp // of images
 	shared      *regexp.Regexp   // the name of images of either operator
+	numbers     *regexp.Regexp   // tags of other operators, beside this operator's repository
 	version     string           // the tag of this operator's image
 	flat        []string         // values of chart 1.x
 	entries     []entry
@@ -132,6 +139,7 @@ func peerTable() (t table, err error) {
 		Images struct {
 			Names, Tags []string
 			Shared      string
+			Numbers     string
 		}
 		Flat   []string
 		Values []entry
@@ -155,7 +163,8 @@ func peerTable() (t table, err error) {
 		return t, err
 	}
 
-	t.shared, t.version = regexp.MustCompile(content.Images.Shared), chart.Version
+	t.shared, t.numbers = regexp.MustCompile(content.Images.Shared), regexp.MustCompile(content.Images.Numbers)
+	t.version = chart.Version
 	t.flat, t.entries = content.Flat, content.Values
 	return t, nil
 }
@@ -336,32 +345,54 @@ func (c *conversion) merge(from, to string, old, node *yaml.Node) bool {
 	return true
 }
 
+// defaultRepository returns the default of image.repository.
+func defaultRepository(known map[string]any) (string, error) {
+	image, _ := known["image"].(map[string]any)
+	if repository, _ := image["repository"].([]any); len(repository) == 1 {
+		return fmt.Sprint(repository[0]), nil
+	}
+	return "", errors.New("the chart has no default of image.repository")
+}
+
 // image removes the image of another operator.
-func (c *conversion) image(t table) {
+func (c *conversion) image(t table, own string) {
 	image := value(c.root, "image")
 	text := func(key string) string {
-		if node := value(image, key); node != nil {
+		if node := value(image, key); node != nil && node.Tag != "!!null" {
 			return node.Value
 		}
 		return ""
 	}
 	name, tag := strings.TrimPrefix(text("registry")+"/"+text("repository"), "/"), text("tag")
 
-	theirs := func(patterns []*regexp.Regexp, s string) bool {
-		return slices.ContainsFunc(patterns, func(re *regexp.Regexp) bool { return re.MatchString(s) })
-	}
-	if !theirs(t.names, strings.ToLower(name)) && !theirs(t.tags, tag) ||
-		tag == t.version && t.shared.MatchString(strings.ToLower(name)) {
+	var why string
+
+	switch repository := text("repository"); {
+	case (repository == "" || repository == own) && text("digest") == "" && t.numbers.MatchString(tag):
+		why = "the tag " + tag + " is that of another operator's image"
+	case t.theirs(strings.ToLower(name), tag):
+		why = strings.TrimSuffix(name+":"+tag, ":") + " is the image of another operator"
+	default:
 		return
 	}
 
 	c.peer = true
-	c.removed = append(c.removed, strings.TrimSuffix("removed image: "+name+":"+tag, ":")+
-		" is the image of another operator; without a value, the chart uses this operator's own, and from a registry of yours it needs image.registry, image.repository and image.tag")
+	c.removed = append(c.removed, "removed image: "+why+
+		"; without a value, the chart uses this operator's own, and from a registry of yours it needs image.registry, image.repository and image.tag")
 
 	for _, key := range []string{"registry", "repository", "tag", "digest"} {
 		remove(c.root, []string{"image", key})
 	}
+}
+
+// theirs reports whether an image with a name in lower case and a tag is that of another operator.
+func (t *table) theirs(name, tag string) bool {
+	matches := func(patterns []*regexp.Regexp, s string) bool {
+		return slices.ContainsFunc(patterns, func(re *regexp.Regexp) bool { return re.MatchString(s) })
+	}
+
+	own := tag == t.version && t.shared.MatchString(name)
+	return !own && (matches(t.names, name) || matches(t.tags, tag))
 }
 
 // namespaces comments on a file of chart 1.x without namespaces, because that chart serves all of them by default.

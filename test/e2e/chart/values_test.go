@@ -309,6 +309,38 @@ func TestCopiesOfTheImageAreAccepted(t *testing.T) {
 	}
 }
 
+// TestTagsOfOtherOperatorsAreRefused checks files that pin only the tag of another operator's image. With this chart's
+// repository they name an image that does not exist. Tags of this operator, also of builds, begin with v.
+func TestTagsOfOtherOperatorsAreRefused(t *testing.T) {
+	const digest = "digest: sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+	for image, accepted := range map[string]bool{
+		"tag: 2.3.0":                      false,
+		"registry: ghcr.io, tag: 2.3.0":   false,
+		"tag: 0.5.0":                      false,
+		"tag: 2.0.0-rc.0":                 false,
+		"tag: v0.1.0":                     true,
+		"tag: v0.0.0-g1234567":            true,
+		"tag: e2e":                        true,
+		"tag: 0.1.0, " + digest:           true,
+		"repository: a/spark, tag: 1.2.3": true,
+	} {
+		values := "image: {" + image + ", pullPolicy: Always}"
+
+		_, err := render(t, install{values: values})
+		if accepted != (err == nil) || err != nil && !strings.Contains(err.Error(), "image.tag: ") {
+			t.Errorf("%s: %v", values, err)
+		}
+
+		converted, err := chartvalues.Convert([]byte(values))
+		removed := strings.HasPrefix(string(converted), "# removed image: the tag ") && strings.HasSuffix(string(converted), "\nimage: {pullPolicy: Always}\n")
+
+		if err != nil || removed == accepted {
+			t.Errorf("%s becomes\n%s\n%v", values, converted, err)
+		}
+	}
+}
+
 // TestMigratedFilesInstallTheSame checks that `sparkctl migrate values` and the chart's templates agree: each values
 // file that the chart accepts leads to the same objects after the conversion, and then has nothing to report.
 func TestMigratedFilesInstallTheSame(t *testing.T) {
