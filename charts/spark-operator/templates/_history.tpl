@@ -92,6 +92,6 @@ app.kubernetes.io/component: history-server
   "spark.history.fs.cleaner.maxAge" $history.cleaner.maxAge
 -}}
 {{- range $key, $value := merge dict $history.properties $history.sparkConf $properties }}
-{{ $key }}={{ include "spark-operator.history.text" $value | replace "\\" "\\\\" | replace "\n" "\\n" }}
+{{ $key }}={{ include "spark-operator.property" (include "spark-operator.history.text" $value) }}
 {{- end }}
 {{- end -}}

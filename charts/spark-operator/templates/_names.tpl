@@ -266,3 +266,9 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{- define "spark-operator.spark.accounts" -}}
 {{- concat (list (include "spark-operator.spark.serviceAccountName" .)) .Values.spark.serviceAccount.aliases | uniq | toJson -}}
 {{- end -}}
+
+{{/* A text as the value of a properties file, which removes blanks at its beginning. */}}
+{{- define "spark-operator.property" -}}
+{{- $escaped := . | replace "\\" "\\\\" | replace "\n" "\\n" | replace "\r" "\\r" -}}
+{{- regexReplaceAll "^([ \t\f])" $escaped "\\${1}" -}}
+{{- end -}}

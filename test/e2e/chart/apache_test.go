@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
+	"github.com/sparkoperator/spark-operator/spark/conf"
 )
 
 // configOf returns the parsed configuration file that the chart renders.
@@ -250,6 +252,42 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 
 	if r := mustRender(t, install{}); len(objectsOf[*corev1.ConfigMap](r)) != 1 || len(clusterRoles(r)) != 0 {
 		t.Error("without the switch there is a ConfigMap or a ClusterRole")
+	}
+}
+
+// TestPropertiesKeepTheirText checks that the reader of a properties file gets each value as the user wrote it. Values of
+// several lines, and a file whose first line is indented, were invalid YAML, and backslashes were lost.
+func TestPropertiesKeepTheirText(t *testing.T) {
+	data := map[string]string{
+		"policy": "rules:\n  - name: a\n",
+		"spark.kubernetes.operator.events.excludedReasons": `Spark\w+`,
+		"blank": "  a: b",
+		"plain": "a,b",
+	}
+
+	values, err := json.Marshal(map[string]any{"controller": map[string]any{
+		"dynamicConfig": map[string]any{"enable": true, "source": config.SourceFile, "create": true, "data": data},
+		"apache":        map[string]any{"properties": "  spark.a=1\nspark.b=2\n"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	r := mustRender(t, install{values: string(values)})
+
+	read, err := conf.UnmarshalProperties(configMapOf(t, r, "spark-operator-dynamic").Data["spark-operator-dynamic.properties"])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for key, want := range data {
+		if got, _ := read.Get(key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+
+	if text := configMapOf(t, r, "spark-operator-controller").Data["spark-operator.properties"]; text != "  spark.a=1\nspark.b=2\n" {
+		t.Errorf("the properties are %q", text)
 	}
 }
 
