@@ -231,7 +231,7 @@ app.kubernetes.io/name={{ .Values.controller.apache.operatorName }},app.kubernet
 {{/* GOMEMLIMIT in bytes: 90 % of the container's memory limit, so that Go collects garbage before the kernel kills the process.
      Empty if there is no limit, or if the limit is not a number with a suffix such as Mi. */}}
 {{- define "spark-operator.memoryLimit" -}}
-{{- $given := dig "limits" "memory" "" .Values.controller.resources -}}
+{{- $given := ((.Values.controller.resources).limits).memory | default "" -}}
 {{- $limit := ternary (printf "%d" (int64 $given)) (toString $given) (or (kindIs "float64" $given) (kindIs "int64" $given) (kindIs "int" $given)) -}}
 {{- with include "spark-operator.bytes" $limit | float64 }}{{ mulf . 0.9 | int64 }}{{ end -}}
 {{- end -}}

@@ -696,6 +696,7 @@ func TestMemoryLimitSetsGOMEMLIMIT(t *testing.T) {
 		"controller: {resources: {limits: {memory: 1.5Gi}}}":                                "1536Mi 1449551462",
 		"controller: {resources: {limits: {memory: null}}}":                                 "0 ",
 		"controller: {resources: {limits: null}}":                                           "0 ",
+		"controller: {resources: null}":                                                     "0 ",
 		"controller: {env: [{name: GOMEMLIMIT, value: 700MiB}]}":                            "1Gi 700MiB",
 		"controller: {resources: {limits: {cpu: 2}}, env: [{name: HTTPS_PROXY, value: p}]}": "1Gi 966367641",
 	} {
