@@ -48,6 +48,13 @@ app.kubernetes.io/component: history-server
 {{- if regexMatch "^(file:)?/" $directory }}{{ print "/" (regexReplaceAll "^(file:)?/+" $directory "") }}{{ end -}}
 {{- end -}}
 
+{{/* The volume of the store. Helm merges the user's volume with the default emptyDir, and a volume has one type. */}}
+{{- define "spark-operator.history.store" -}}
+{{- $volume := .Values.historyServer.store.volume | default dict -}}
+{{- if gt (len $volume) 1 }}{{ $volume = omit $volume "emptyDir" }}{{ end -}}
+{{- toYaml ($volume | default (dict "emptyDir" dict)) -}}
+{{- end -}}
+
 {{/* A value as text. Helm reads numbers of values files as float64, so toString would write 1000000 as 1e+06. */}}
 {{- define "spark-operator.history.text" -}}
 {{ if kindIs "string" . }}{{ . }}{{ else }}{{ toJson . }}{{ end }}

@@ -257,6 +257,26 @@ func TestHistoryServerWithOldValues(t *testing.T) {
 	}
 }
 
+// TestVolumeOfTheStore checks that the store has one volume. Helm merges the user's volume with the default emptyDir, and
+// the API server refuses a volume of two types.
+func TestVolumeOfTheStore(t *testing.T) {
+	for volume, want := range map[string]corev1.VolumeSource{
+		"{persistentVolumeClaim: {claimName: x}}":                 {PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "x"}},
+		"{persistentVolumeClaim: {claimName: x}, emptyDir: null}": {PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "x"}},
+		"{emptyDir: {medium: Memory, sizeLimit: null}}":           {EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}},
+		"{emptyDir: null}": {EmptyDir: &corev1.EmptyDirVolumeSource{}},
+		"null":             {EmptyDir: &corev1.EmptyDirVolumeSource{}},
+	} {
+		values := "historyServer: {enable: true, logDirectory: 's3a://logs', store: {volume: " + volume + "}}"
+
+		for _, v := range historyObject[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Template.Spec.Volumes {
+			if diff := cmp.Diff(want, v.VolumeSource); v.Name == "store" && diff != "" {
+				t.Errorf("%s (-want +got):\n%s", volume, diff)
+			}
+		}
+	}
+}
+
 func TestIncompleteHistoryServersAreRejected(t *testing.T) {
 	for values, want := range map[string]string{
 		"enable: true": "historyServer.logDirectory: the History Server needs the directory in which applications write their event logs; set it to a bucket",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v4/pkg/chart/common/util"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -518,6 +519,63 @@ func TestPeersDefaultValuesAreAccepted(t *testing.T) {
 			t.Errorf("%s sets only served values, but the notes report:\n%s", quiet, r.notes)
 		}
 	}
+}
+
+// TestMapsAndListsCanBeRemoved checks that each map and each list can be set to null, with which users
+// remove it.
+func TestMapsAndListsCanBeRemoved(t *testing.T) {
+	known := map[string]any{}
+	if err := json.Unmarshal(charts.KnownValues, &known); err != nil {
+		t.Fatal(err)
+	}
+
+	base := map[string]any{}
+	if err := kyaml.Unmarshal([]byte("{console: {enable: true, proxy: {enable: true, secret: s}}, historyServer: {enable: true, logDirectory: 's3a://logs'}, prometheus: {dashboard: {create: true}}}"), &base); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, path := range collections(known, nil) {
+		values := map[string]any{}
+		at := values
+
+		for _, part := range path[:len(path)-1] {
+			at[part] = map[string]any{}
+			at = at[part].(map[string]any)
+		}
+
+		at[path[len(path)-1]] = nil
+
+		text, err := json.Marshal(util.CoalesceTables(values, base))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := render(t, install{values: string(text)}); err != nil {
+			t.Errorf("%s: %v", strings.Join(path, "."), err)
+		}
+	}
+}
+
+// collections returns the paths of the values whose defaults are maps or lists.
+func collections(known map[string]any, above []string) (paths [][]string) {
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		path := append(slices.Clone(above), name)
+
+		switch below := known[name].(type) {
+		case map[string]any:
+			paths = append(paths, collections(below, path)...)
+		case []any:
+			if len(below) == 0 {
+				continue
+			}
+
+			switch below[0].(type) {
+			case map[string]any, []any:
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
 }
 
 // TestValidUIAddressesAreAccepted checks that the chart accepts every address format that the operator accepts. If the
