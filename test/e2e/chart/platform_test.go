@@ -384,7 +384,7 @@ func TestHelmTest(t *testing.T) {
 	r := mustRender(t, install{users: true, values: "{spark: {jobNamespaces: [jobs, more]}, image: {registry: registry.example.com}}"})
 	pod := objectOf[*corev1.Pod](t, r)
 
-	if pod.Namespace != "jobs" || pod.Annotations["helm.sh/hook"] != "test" || pod.Spec.Containers[0].Image != "registry.example.com/sparkoperator/sparkctl:v0.1.0" {
+	if pod.Namespace != "spark-operator" || pod.Annotations["helm.sh/hook"] != "test" || pod.Spec.Containers[0].Image != "registry.example.com/sparkoperator/sparkctl:v0.1.0" {
 		t.Errorf("pod %+v", pod)
 	}
 
@@ -395,4 +395,35 @@ func TestHelmTest(t *testing.T) {
 	}
 
 	t.Error("there is no application")
+}
+
+// TestHelmTestRunsBesideItsPullSecrets checks that the pod of helm test is in the release's namespace, which has the
+// secrets of image.pullSecrets, and that its account has its rights in the namespace of the application.
+func TestHelmTestRunsBesideItsPullSecrets(t *testing.T) {
+	r := mustRender(t, install{users: true, values: "{spark: {jobNamespaces: [jobs]}, image: {pullSecrets: [{name: regcred}]}}"})
+
+	pod := objectOf[*corev1.Pod](t, r)
+	if pod.Namespace != "spark-operator" || len(pod.Spec.ImagePullSecrets) != 1 {
+		t.Errorf("pod in %s with the secrets %v", pod.Namespace, pod.Spec.ImagePullSecrets)
+	}
+
+	for _, o := range r.objects {
+		if o.GetName() != pod.Name {
+			continue
+		}
+
+		want := "jobs"
+		switch o := o.(type) {
+		case *corev1.Pod, *corev1.ServiceAccount:
+			want = "spark-operator"
+		case *rbacv1.RoleBinding:
+			if diff := cmp.Diff([]rbacv1.Subject{{Kind: "ServiceAccount", Name: pod.Spec.ServiceAccountName, Namespace: "spark-operator"}}, o.Subjects); diff != "" {
+				t.Errorf("subjects (-want +got):\n%s", diff)
+			}
+		}
+
+		if o.GetNamespace() != want {
+			t.Errorf("%T is in %s, want %s", o, o.GetNamespace(), want)
+		}
+	}
 }
