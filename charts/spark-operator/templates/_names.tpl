@@ -60,6 +60,20 @@ app.kubernetes.io/component: controller
 {{ include "spark-operator.controller.name" . }}-lock
 {{- end -}}
 
+{{/* The default strategy of the controller's Deployment, as YAML. Without a lease, a rolling update would run two controllers. The
+     API server refuses Recreate beside its defaults of a rolling update, and a server-side apply cannot remove these. So an
+     installed rolling update only replaces its pod before it creates another. */}}
+{{- define "spark-operator.controller.strategy" -}}
+{{- if not .Values.controller.leaderElection.enable -}}
+{{- $live := lookup "apps/v1" "Deployment" .Release.Namespace (include "spark-operator.controller.name" .) -}}
+{{- if (($live.spec).strategy).rollingUpdate -}}
+{type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+{{- else -}}
+{type: Recreate}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "spark-operator.spark.name" -}}
 {{ include "spark-operator.fullname" . }}-spark
 {{- end -}}

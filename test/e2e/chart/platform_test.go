@@ -378,6 +378,19 @@ func TestTwoReplicasAsDocumented(t *testing.T) {
 	}
 }
 
+// TestOneControllerWithoutLeaderElection checks that an upgrade never runs two controllers if no lease keeps them apart.
+func TestOneControllerWithoutLeaderElection(t *testing.T) {
+	for values, want := range map[string]appsv1.DeploymentStrategyType{
+		"{}": "",
+		"controller: {leaderElection: {enable: false}}":                                  appsv1.RecreateDeploymentStrategyType,
+		"controller: {leaderElection: {enable: false}, strategy: {type: RollingUpdate}}": appsv1.RollingUpdateDeploymentStrategyType,
+	} {
+		if got := objectOf[*appsv1.Deployment](t, mustRender(t, install{values: values})).Spec.Strategy; got.Type != want || got.RollingUpdate != nil {
+			t.Errorf("%s: strategy %v, want %q", values, got, want)
+		}
+	}
+}
+
 // TestHelmTest checks that the hooks of helm test use the service account of drivers, and wait with the image of
 // sparkctl beside the operator's.
 func TestHelmTest(t *testing.T) {

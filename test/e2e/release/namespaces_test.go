@@ -3,6 +3,7 @@ package release
 import (
 	"context"
 	"fmt"
+	appsv1 "k8s.io/api/apps/v1"
 	"strings"
 	"testing"
 
@@ -79,4 +80,47 @@ func TestUpgradeWithoutANamespace(t *testing.T) {
 	if notes, err := r.tryUpgrade(values); err != nil || strings.Contains(notes, "does not exist") || !bound(gone) {
 		t.Errorf("once the namespace exists: %v; the notes are\n%s", err, notes)
 	}
+}
+
+// TestUpgradeWithoutLeaderElection checks that no upgrade runs two controllers if leader election is off. The API server
+// refuses the type Recreate beside its defaults of a rolling update, so a release that has them gets a rolling update
+// that first deletes the old pod.
+func TestUpgradeWithoutLeaderElection(t *testing.T) {
+	const off = "controller: {leaderElection: {enable: false}}"
+
+	for _, test := range []struct {
+		name, first string
+		want        appsv1.DeploymentStrategyType
+	}{
+		{"from the beginning", off, appsv1.RecreateDeploymentStrategyType},
+		{"switched off", "{}", appsv1.RollingUpdateDeploymentStrategyType},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRelease(t)
+			r.install(currentChart, test.first)
+			r.upgrade(off)
+
+			got := r.strategy()
+			if got.Type != test.want || got.RollingUpdate != nil && got.RollingUpdate.MaxSurge.IntValue() != 0 {
+				t.Errorf("strategy %v, want %s without a surge", got, test.want)
+			}
+
+			r.upgrade("{}")
+
+			if got := r.strategy(); got.Type != appsv1.RollingUpdateDeploymentStrategyType {
+				t.Errorf("strategy %v after leader election is on again", got)
+			}
+		})
+	}
+}
+
+// strategy returns the strategy of the controller's Deployment.
+func (r *release) strategy() appsv1.DeploymentStrategy {
+	r.t.Helper()
+
+	var controller appsv1.Deployment
+	if err := r.api.Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: r.controller()}, &controller); err != nil {
+		r.t.Fatal(err)
+	}
+	return controller.Spec.Strategy
 }
