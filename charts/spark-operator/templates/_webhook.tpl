@@ -65,10 +65,10 @@ pods:
 certDir: {{ include "spark-operator.webhook.certDir" . }}
 {{- else }}
 selfSigned:
-  secret: {{ include "spark-operator.webhook.secretName" . }}
+  secret: {{ include "spark-operator.webhook.secretName" . | quote }}
   configuration: {{ include "spark-operator.webhook.name" . }}
   service: {{ include "spark-operator.webhook.serviceName" . }}
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | quote }}
   lifetime: {{ .Values.webhook.certificate.lifetime }}
 {{- end }}
 {{- if .Values.webhook.resourceQuotaEnforcement.enable }}
@@ -151,7 +151,7 @@ timeoutSeconds: {{ .root.Values.webhook.timeoutSeconds }}
 clientConfig:
   service:
     name: {{ include "spark-operator.webhook.serviceName" .root }}
-    namespace: {{ .root.Release.Namespace }}
+    namespace: {{ .root.Release.Namespace | quote }}
     port: {{ .root.Values.webhook.port }}
     path: /{{ .path }}
   {{- with .root.Values.webhook.certificate.caBundle }}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -684,6 +685,72 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 			t.Errorf("%s has %d bytes as compact JSON, the limit is %d", crd.Name, len(compact), 256<<10)
 		}
 	}
+}
+
+// TestNamesCanBeDigits renders the chart with namespaces, accounts and a release whose names are digits, which YAML reads
+// as numbers without quotes. Helm then fails, or the API server refuses the object.
+func TestNamesCanBeDigits(t *testing.T) {
+	r := mustRender(t, install{
+		release: "12", namespace: "456", users: true,
+		apis: []string{"spark.apache.org/v1", "sparkoperator.k8s.io/v1beta2", "monitoring.coreos.com/v1", "monitoring.coreos.com/v1/PodMonitor", "monitoring.coreos.com/v1/PrometheusRule", "cert-manager.io/v1", validatingPolicyAPI},
+		values: `
+namespaces: {create: true}
+spark: {jobNamespaces: ["123", "1e3"], serviceAccount: {name: "7", aliases: ["8"]}, submission: {serviceAccount: {name: "9"}}}
+controller:
+  serviceAccount: {name: "10"}
+  priorityClassName: "15"
+  submission: {mode: SparkSubmit}
+  networkPolicy: {enable: true}
+  kueue: {enable: true}
+  dynamicConfig: {enable: true, create: true, source: File}
+  apache: {sentinels: {enable: true, namespaces: ["123"], application: {create: true}, cluster: {create: true}}}
+historyServer: {enable: true, logDirectory: "s3a://logs", serviceAccount: {name: "11"}}
+console: {enable: true, tls: {secret: "16"}, ingress: {enable: true, host: a.example.com, ingressClassName: "17"}, proxy: {enable: true, secret: "13"}, networkPolicy: {enable: true, from: [{podSelector: {}}]}}
+certManager: {enable: true}
+nameOverride: "14"
+webhook: {resourceQuotaEnforcement: {enable: true}}
+prometheus: {podMonitor: {create: true}, rules: {create: true}, dashboard: {create: true}}
+`})
+
+	seen := 0
+
+	for _, o := range r.objects {
+		content, isUnstructured := o.(*unstructured.Unstructured)
+		if !isUnstructured { // the decoder has refused numbers
+			continue
+		}
+
+		for _, path := range numbersAsNames(content.Object, "") {
+			t.Errorf("%s %s: %s is a number", content.GetKind(), content.GetName(), path)
+		}
+
+		seen++
+	}
+
+	if seen < 5 {
+		t.Errorf("only %d custom resources", seen)
+	}
+}
+
+// numbersAsNames returns the paths of numbers where Kubernetes wants names: in metadata, in fields whose name says so,
+// and in arguments.
+func numbersAsNames(value any, path string) (found []string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, below := range value {
+			found = append(found, numbersAsNames(below, path+"."+key)...)
+		}
+	case []any:
+		for _, below := range value {
+			found = append(found, numbersAsNames(below, path)...)
+		}
+	case string, bool, nil:
+	default:
+		if regexp.MustCompile(`(?i)^\.metadata\.|(name|namespaces?|account|args|arguments|matchLabels\.[^ ]*|secret)$`).MatchString(path) {
+			found = append(found, path)
+		}
+	}
+	return found
 }
 
 // TestMemoryLimitSetsGOMEMLIMIT checks that the controller has a memory limit and that GOMEMLIMIT is below it.

@@ -169,7 +169,7 @@ kind: {{ $kind }}{{ $suffix }}
 metadata:
   name: {{ $.name }}
   {{- with $.namespace }}
-  namespace: {{ . }}
+  namespace: {{ . | quote }}
   {{- end }}
   labels:
     {{- include "spark-operator.controller.labels" $.root | nindent 4 }}
@@ -183,8 +183,8 @@ metadata:
 {{- if $suffix }}
 subjects:
   - kind: ServiceAccount
-    name: {{ $account.name }}
-    namespace: {{ $account.namespace }}
+    name: {{ $account.name | quote }}
+    namespace: {{ $account.namespace | quote }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: {{ $kind }}
