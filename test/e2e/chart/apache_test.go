@@ -255,8 +255,8 @@ func TestDynamicConfigIsMountedAndReadable(t *testing.T) {
 	}
 }
 
-// TestPropertiesKeepTheirText checks that the reader of a properties file gets each value as the user wrote it. Values of
-// several lines, and a file whose first line is indented, were invalid YAML, and backslashes were lost.
+// TestPropertiesKeepTheirText checks that the reader of a properties file gets each value as the user wrote it. Values
+// of several lines, and a file whose first line is indented, were invalid YAML, and backslashes were lost.
 func TestPropertiesKeepTheirText(t *testing.T) {
 	data := map[string]string{
 		"policy": "rules:\n  - name: a\n",

@@ -257,8 +257,8 @@ func TestHistoryServerWithOldValues(t *testing.T) {
 	}
 }
 
-// TestVolumeOfTheStore checks that the store has one volume. Helm merges the user's volume with the default emptyDir, and
-// the API server refuses a volume of two types.
+// TestVolumeOfTheStore checks that the store has one volume. Helm merges the user's volume with the default emptyDir,
+// and the API server refuses a volume of two types.
 func TestVolumeOfTheStore(t *testing.T) {
 	for volume, want := range map[string]corev1.VolumeSource{
 		"{persistentVolumeClaim: {claimName: x}}":                 {PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "x"}},

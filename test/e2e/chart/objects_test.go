@@ -687,8 +687,8 @@ func TestDefinitionsCanBeApplied(t *testing.T) {
 	}
 }
 
-// TestNamesCanBeDigits renders the chart with namespaces, accounts and a release whose names are digits, which YAML reads
-// as numbers without quotes. Helm then fails, or the API server refuses the object.
+// TestNamesCanBeDigits renders the chart with namespaces, accounts and a release whose names are digits, which YAML
+// reads as numbers without quotes. Helm then fails, or the API server refuses the object.
 func TestNamesCanBeDigits(t *testing.T) {
 	r := mustRender(t, install{
 		release: "12", namespace: "456", users: true,
@@ -732,7 +732,7 @@ prometheus: {podMonitor: {create: true}, rules: {create: true}, dashboard: {crea
 	}
 }
 
-// numbersAsNames returns the paths of numbers where Kubernetes wants names: in metadata, in fields whose name says so,
+// numbersAsNames returns the paths of numbers where Kubernetes wants names: in metadata, in fields that are called so,
 // and in arguments.
 func numbersAsNames(value any, path string) (found []string) {
 	switch value := value.(type) {

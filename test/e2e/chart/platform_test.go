@@ -378,7 +378,8 @@ func TestTwoReplicasAsDocumented(t *testing.T) {
 	}
 }
 
-// TestOneControllerWithoutLeaderElection checks that an upgrade never runs two controllers if no lease keeps them apart.
+// TestOneControllerWithoutLeaderElection checks that an upgrade never runs two controllers if no lease keeps them
+// apart.
 func TestOneControllerWithoutLeaderElection(t *testing.T) {
 	for values, want := range map[string]appsv1.DeploymentStrategyType{
 		"{}": "",

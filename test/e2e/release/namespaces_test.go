@@ -82,9 +82,9 @@ func TestUpgradeWithoutANamespace(t *testing.T) {
 	}
 }
 
-// TestUpgradeWithoutLeaderElection checks that no upgrade runs two controllers if leader election is off. The API server
-// refuses the type Recreate beside its defaults of a rolling update, so a release that has them gets a rolling update
-// that first deletes the old pod.
+// TestUpgradeWithoutLeaderElection checks that no upgrade runs two controllers if leader election is off. The API
+// server refuses the type Recreate beside its defaults of a rolling update, so a release that has them gets a rolling
+// update that first deletes the old pod.
 func TestUpgradeWithoutLeaderElection(t *testing.T) {
 	const off = "controller: {leaderElection: {enable: false}}"
 
