@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -17,28 +16,6 @@ import (
 // ChunkSize is the number of bytes of a log that are compressed at once. Each chunk is a member of a gzip file, and
 // several members are one valid file. So the oldest chunks of a tail can be dropped without the others.
 const ChunkSize = 256 << 10
-
-// Memory bounds the compressed bytes that all captures hold together.
-type Memory struct{ left atomic.Int64 }
-
-// NewMemory returns a Memory of a number of bytes.
-func NewMemory(bytes int64) *Memory {
-	m := &Memory{}
-	m.left.Store(bytes)
-	return m
-}
-
-// Take takes some bytes, or reports false if there are not as many left.
-func (m *Memory) Take(n int64) bool {
-	if m.left.Add(-n) < 0 {
-		m.left.Add(n)
-		return false
-	}
-	return true
-}
-
-// Give returns some bytes.
-func (m *Memory) Give(n int64) { m.left.Add(n) }
 
 // Capture reads a log of any length and keeps its head and its tail, compressed. Without line breaks, it needs no more
 // memory. It is an io.Writer.
@@ -50,11 +27,16 @@ type Capture struct {
 	redact      func([]byte) []byte // nil for none
 
 	pending []byte
-	pooled  bool    // pending is from the pool
-	first   []chunk // the head
-	last    []chunk // the tail
-	total   int64   // bytes of the log, after redaction
-	kept    int64   // bytes of both parts
+	pooled  bool  // pending is from the pool
+	total   int64 // bytes of the log, after redaction
+
+	// The lock of the memory guards the rest, because another capture that needs memory drops chunks of this one.
+	first  []chunk // the head
+	last   []chunk // the tail
+	kept   int64   // bytes of both parts
+	held   int64   // compressed bytes of both parts
+	closed bool    // the head has no more chunks, because text after it is missing
+	lost   bool    // there was no memory for a chunk
 }
 
 type chunk struct {
@@ -208,32 +190,35 @@ func (c *Capture) flush(end int) {
 func (c *Capture) add(text []byte) { c.Add(Compress(text), int64(len(text))) }
 
 // Add appends a piece of the log that is compressed already, and has a number of bytes uncompressed. It drops the
-// oldest chunks of the tail if the tail is too long or if there is too little memory.
+// oldest chunks of the tail if the tail is too long. If there is too little memory, the longest log loses a chunk.
 func (c *Capture) Add(data []byte, raw int64) {
-	inHead := c.total < c.head
-	c.total += raw
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
 
-	for !c.memory.Take(int64(len(data))) {
-		if len(c.last) == 0 {
-			return // the chunk is missing, and the index shows that
-		}
+	if !c.memory.takeFor(c, int64(len(data))) {
+		c.lost = true
+		c.skip(raw)
 
-		c.dropOldest()
+		return
 	}
 
-	c.keep(chunk{data, raw}, inHead)
+	c.held += int64(len(data))
+	c.keep(chunk{data, raw})
 }
 
 // keep appends a chunk whose memory is taken.
-func (c *Capture) keep(next chunk, inHead bool) {
+func (c *Capture) keep(next chunk) {
+	inHead := c.total < c.head && !c.closed
+	c.total += next.raw
 	c.kept += next.raw
+
 	if inHead {
 		c.first = append(c.first, next)
 		return
 	}
 
 	c.last = append(c.last, next)
-	for c.kept > c.limit && len(c.last) > 0 {
+	for c.kept > c.limit && len(c.last) > 1 {
 		c.dropOldest()
 	}
 }
@@ -241,11 +226,19 @@ func (c *Capture) keep(next chunk, inHead bool) {
 // Skip counts bytes of the log that come next and are not there. The kept part of the tail before them is dropped,
 // so that the mark describes the only gap.
 func (c *Capture) Skip(raw int64) {
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+
+	c.skip(raw)
+}
+
+func (c *Capture) skip(raw int64) {
 	for raw > 0 && len(c.last) > 0 {
 		c.dropOldest()
 	}
 
 	c.total += raw
+	c.closed = c.closed || raw > 0
 }
 
 // Join appends what another capture has of the rest of the log. The other capture is empty afterwards.
@@ -253,30 +246,65 @@ func (c *Capture) Join(rest *Capture) {
 	rest.flush(len(rest.pending))
 	rest.giveBlock()
 
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+
+	c.held, c.lost = c.held+rest.held, c.lost || rest.lost
+	c.memory.captures[c] = true
+
 	for _, next := range rest.first {
-		inHead := c.total < c.head
-		c.total += next.raw
-		c.keep(next, inHead)
+		c.keep(next)
 	}
 
-	c.Skip(rest.total - rest.kept)
+	c.skip(rest.total - rest.kept)
 
 	for _, next := range rest.last {
-		c.total += next.raw
-		c.keep(next, false)
+		c.keep(next)
 	}
 
-	rest.first, rest.last, rest.kept = nil, nil, 0
+	rest.first, rest.last, rest.kept, rest.held = nil, nil, 0, 0
+	delete(c.memory.captures, rest)
+}
+
+// Lost reports whether the end of the log is not kept because there was no memory.
+func (c *Capture) Lost() bool {
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	return c.lost && len(c.last) == 0
 }
 
 // Total returns the size of the log, uncompressed and after redaction.
 func (c *Capture) Total() int64 { return c.total }
 
+// dropOldest drops the oldest chunk of the tail. The caller holds the lock of the memory, also of the functions below.
 func (c *Capture) dropOldest() {
-	c.memory.Give(int64(len(c.last[0].data)))
-	c.kept -= c.last[0].raw
+	c.forget(c.last[0])
 	c.last[0] = chunk{} // the array of the slice would keep the text in memory
 	c.last = c.last[1:]
+}
+
+// dropNewest drops the newest chunk of the head. The text that comes next belongs to the tail then.
+func (c *Capture) dropNewest() {
+	end := len(c.first) - 1
+	c.forget(c.first[end])
+	c.first[end] = chunk{}
+	c.first, c.closed = c.first[:end], true
+}
+
+// dropMiddle drops the chunk before the end of the log, or the last one of the head if only one chunk is after it.
+func (c *Capture) dropMiddle() {
+	if len(c.last) > 1 {
+		c.dropOldest()
+	} else {
+		c.dropNewest()
+	}
+}
+
+// forget gives back the memory of a chunk that is dropped.
+func (c *Capture) forget(dropped chunk) {
+	c.memory.left += int64(len(dropped.data))
+	c.held -= int64(len(dropped.data))
+	c.kept -= dropped.raw
 }
 
 // File returns the compressed log, and how many bytes of it the file has. If the file must not exceed a limit, more of
@@ -285,19 +313,19 @@ func (c *Capture) File(limit int) (data []byte, kept int64) {
 	c.flush(len(c.pending))
 	c.giveBlock()
 
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+
 	const markSize = 256
-	for size := c.size() + markSize; limit > 0 && size > limit && len(c.last) > 1; size = c.size() + markSize {
+	for limit > 0 && c.held+markSize > int64(limit) && len(c.last) > 1 {
 		c.dropOldest()
 	}
 
-	for limit > 0 && c.size()+markSize > limit && len(c.first) > 0 {
-		last := len(c.first) - 1
-		c.memory.Give(int64(len(c.first[last].data)))
-		c.kept -= c.first[last].raw
-		c.first = c.first[:last]
+	for limit > 0 && c.held+markSize > int64(limit) && len(c.first) > 0 {
+		c.dropNewest()
 	}
 
-	data = make([]byte, 0, c.size()+markSize)
+	data = make([]byte, 0, c.held+markSize)
 	for _, part := range c.first {
 		data = append(data, part.data...)
 	}
@@ -312,20 +340,13 @@ func (c *Capture) File(limit int) (data []byte, kept int64) {
 	return data, c.kept
 }
 
-func (c *Capture) size() (n int) {
-	for _, part := range c.first {
-		n += len(part.data)
-	}
-
-	for _, part := range c.last {
-		n += len(part.data)
-	}
-	return n
-}
-
 // Release returns the memory of the capture.
 func (c *Capture) Release() {
-	c.memory.Give(int64(c.size()))
-	c.first, c.last = nil, nil
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+
+	c.memory.left += c.held
+	c.first, c.last, c.held = nil, nil, 0
+	delete(c.memory.captures, c)
 	c.giveBlock()
 }

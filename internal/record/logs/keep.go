@@ -433,7 +433,7 @@ func (k *Keeper) store(ctx context.Context, t *task, log *capture.Capture, broke
 			return 0
 		}
 
-		if ctx.Err() != nil || time.Now().Add(delay).After(end) {
+		if errors.Is(err, errNoMemory) || ctx.Err() != nil || time.Now().Add(delay).After(end) {
 			k.mu.Lock()
 			t.opened = false
 			k.mu.Unlock()
@@ -460,6 +460,10 @@ func (k *Keeper) file(ctx context.Context, t *task, log *capture.Capture, entry 
 	}
 
 	data, kept := whole.File(t.room())
+	if whole.Lost() {
+		return nil, errNoMemory
+	}
+
 	entry.Bytes, entry.Kept = whole.Total(), kept
 
 	if broken != nil {
@@ -467,6 +471,9 @@ func (k *Keeper) file(ctx context.Context, t *task, log *capture.Capture, entry 
 	}
 	return data, nil
 }
+
+// errNoMemory is the error of a log whose end had no memory. It is read again.
+var errNoMemory = errors.New("the operator's memory for logs is full, because many logs wait for their stores; find out why a store is slow")
 
 // broken returns the time until the next try after a stream ended early and its part is stored. While the pod exists,
 // the whole log may still be had.
