@@ -22,8 +22,10 @@ type place struct {
 // places are the entries of the configuration.
 type places struct {
 	entries []keptlogs.Entry
-	labels  func(namespace string) map[string]string // nil if no entry has a selector
-	all     []place
+	// labels returns the labels of a namespace; nil if the namespace does not exist. Other namespaces have at least the
+	// label with their name. It is nil if no entry has a selector.
+	labels func(namespace string) map[string]string
+	all    []place
 }
 
 // of returns the place of a namespace's logs; nil if its logs are not kept.
@@ -42,11 +44,14 @@ func (p *places) of(namespace string) *place {
 	return nil
 }
 
-// governs reports whether an entry says how long the logs of a namespace stay in its store. If the entry that applies
-// to the namespace has another store, because the namespace was deleted or has other labels now, the longest retention
-// of the entries with this store counts.
+// governs reports whether an entry says how long the logs of a namespace stay in its store. If the namespace was
+// deleted, or if the entry that applies to it has another store, because the namespace has other labels now, the
+// longest retention of the entries with this store counts.
 func (p *places) governs(of *place, namespace string) bool {
-	if current := p.of(namespace); current != nil && current.entry.Store == of.entry.Store {
+	// The labels of a deleted namespace are not known, so each entry with the store may have applied to it.
+	exists := p.labels == nil || p.labels(namespace) != nil
+
+	if current := p.of(namespace); exists && current != nil && current.entry.Store == of.entry.Store {
 		return current == of
 	}
 	return !slices.ContainsFunc(p.entries, func(other keptlogs.Entry) bool {

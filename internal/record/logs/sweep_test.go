@@ -34,6 +34,10 @@ func TestSweepOfEntriesWithSelectors(t *testing.T) {
 		"a store with logs that stay": {[]keptlogs.Entry{
 			{Store: shared, NamespaceSelector: "tier=short", Retention: hours(2)}, {Store: shared, NamespaceSelector: "tier=forever"},
 		}, map[int]string{1: "[deleted forever long short]", 3: "[deleted forever long]", 9999: "[deleted forever long]"}},
+		// The entry for all namespaces once applied to a deleted namespace that another entry had selected.
+		"a store with an entry for all namespaces": {[]keptlogs.Entry{
+			{Store: shared, Retention: hours(2)}, {Store: shared, NamespaceSelector: "tier=long", Retention: hours(20)},
+		}, map[int]string{1: "[deleted forever long short]", 3: "[deleted long]", 21: "[]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, err := New(t.Context(), Options{Entries: test.entries, Labels: func(ns string) map[string]string { return labels[ns] }, Log: logr.Discard()})
