@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,11 +109,11 @@ func (k *Keeper) known(ctx context.Context, t *task, gone, follow bool) (bool, e
 		return false, nil
 	}
 
-	return k.indexed(ctx, t, gone)
+	return k.indexed(ctx, t)
 }
 
 // indexed reports whether the index says that nothing is left to do for a task. It then finishes the task.
-func (k *Keeper) indexed(ctx context.Context, t *task, gone bool) (bool, error) {
+func (k *Keeper) indexed(ctx context.Context, t *task) (bool, error) {
 	a := t.attempt
 	a.saving.Lock()
 	defer a.saving.Unlock()
@@ -136,18 +137,21 @@ func (k *Keeper) indexed(ctx context.Context, t *task, gone bool) (bool, error) 
 		return full, nil
 	}
 
-	if entry.Partial != "" && !gone {
-		return false, nil // also if an earlier process kept only a part
-	}
-
-	var problem *lifecycle.Cause
-	if entry.Missing+entry.Partial != "" {
-		problem = &lifecycle.Cause{Reason: ReasonUnreadable, Message: entry.Missing + entry.Partial}
+	if entry.Partial != "" {
+		return false, nil // also if an earlier process kept only a part; it stays if there is no more
 	}
 
 	k.removeLeftovers(ctx, t)
-	k.finish(t, problem)
+	k.finish(t, problemIn(entry))
 	return true, nil
+}
+
+// problemIn returns why a log whose entry is in the index is not kept as a whole; nil if it is.
+func problemIn(entry *store.File) *lifecycle.Cause {
+	if message := entry.Missing + entry.Partial; message != "" {
+		return &lifecycle.Cause{Reason: ReasonUnreadable, Message: message}
+	}
+	return nil
 }
 
 // answerTimeout returns how long the store may take for the first answer, which is small. If the store does not answer,
@@ -213,15 +217,21 @@ func (k *Keeper) failed(t *task, err error) time.Duration {
 	return delay
 }
 
-// miss finishes a task whose log cannot be had any more. The index says why, if the store takes it.
+// miss finishes a task whose log cannot be had any more. The index says why, if the store takes it. If an earlier try
+// has stored a part of the log, the part stays.
 func (k *Keeper) miss(ctx context.Context, t *task, reason, message string) time.Duration {
 	if t.uploaded != nil {
 		return k.missRest(ctx, t, reason, message)
 	}
 
-	entry := store.File{Pod: t.pod.Name, PodUID: t.uid, Executor: t.executor, Missing: message}
-	if err := k.save(ctx, t, entry, nil); err != nil {
+	saved, err := k.save(ctx, t, store.File{Pod: t.pod.Name, PodUID: t.uid, Executor: t.executor, Missing: message}, nil)
+	if err != nil {
 		k.Log.V(1).Info("Could not record a missing log", "pod", t.pod, "cause", err.Error())
+	}
+
+	if saved != nil {
+		k.finish(t, problemIn(saved))
+		return 0
 	}
 
 	k.finish(t, &lifecycle.Cause{Reason: reason, Message: message})
@@ -418,12 +428,13 @@ func (k *Keeper) store(ctx context.Context, t *task, log *capture.Capture, broke
 			data, err = k.file(ctx, t, log, &entry, broken)
 		}
 
+		var before *store.File
 		if err == nil {
-			err = k.save(ctx, t, entry, data)
+			before, err = k.save(ctx, t, entry, data)
 		}
 
 		if err == nil && broken != nil {
-			return k.broken(t, entry.Partial)
+			return k.broken(t, cmp.Or(before, &entry).Partial)
 		}
 
 		if err == nil {
@@ -501,7 +512,9 @@ func (k *Keeper) breaks(t *task) bool {
 const maxBreaks = 4
 
 // save adds a log to the index of its attempt, and writes both. Without a pod in the entry, it writes only the index.
-func (k *Keeper) save(ctx context.Context, t *task, entry store.File, data []byte) error {
+// If the index has more of the log already, because an earlier try has read more, save writes nothing and returns the
+// entry of the index.
+func (k *Keeper) save(ctx context.Context, t *task, entry store.File, data []byte) (before *store.File, _ error) {
 	a := t.attempt
 	a.saving.Lock()
 	defer a.saving.Unlock()
@@ -510,7 +523,11 @@ func (k *Keeper) save(ctx context.Context, t *task, entry store.File, data []byt
 	defer cancel()
 
 	if err := k.readIndex(ctx, t); err != nil {
-		return err
+		return nil, err
+	}
+
+	if before := a.index.Of(t.uid); before != nil && less(&entry, before) {
+		return before, nil
 	}
 
 	if k.Lead != nil {
@@ -518,7 +535,7 @@ func (k *Keeper) save(ctx context.Context, t *task, entry store.File, data []byt
 		defer done()
 
 		if !leads {
-			return fence.ErrOver // the next leader's index may be newer
+			return nil, fence.ErrOver // the next leader's index may be newer
 		}
 
 		ctx = term
@@ -547,9 +564,15 @@ func (k *Keeper) save(ctx context.Context, t *task, entry store.File, data []byt
 
 	if err := t.place.store.Save(ctx, &next, files); err != nil {
 		a.read = false // the next try begins with a read, which is cheap if the store does not answer
-		return err
+		return nil, err
 	}
 
 	a.index = &next
-	return nil
+	return nil, nil
+}
+
+// less reports whether an entry has less of a log than an earlier one that has a file. A whole log never has less, also
+// if its node has removed the beginning meanwhile.
+func less(entry, before *store.File) bool {
+	return before.Name != "" && (entry.Name == "" || entry.Partial != "" && entry.Bytes < before.Bytes)
 }

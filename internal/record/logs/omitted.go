@@ -49,7 +49,7 @@ func (k *Keeper) countOmitted(ctx context.Context, t *task) time.Duration {
 	last := t.tries == omitTries
 	k.mu.Unlock()
 
-	err := k.save(ctx, t, store.File{}, nil)
+	_, err := k.save(ctx, t, store.File{}, nil)
 	if err != nil && !last {
 		return min(firstDelay<<t.tries, maxDelay)
 	}

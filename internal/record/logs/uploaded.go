@@ -134,7 +134,7 @@ func (k *Keeper) withUploaded(ctx context.Context, t *task, log *capture.Capture
 	return whole, nil
 }
 
-// missRest finishes a task of whose log only the uploaded text is there.
+// missRest finishes a task of whose log only the uploaded text is there, or the part that an earlier try has stored.
 func (k *Keeper) missRest(ctx context.Context, t *task, reason, message string) time.Duration {
 	_, until := t.uploaded.Size()
 	message = fmt.Sprintf("%s; the operator has uploaded it until %s", message, until.UTC().Format(time.RFC3339))
@@ -144,10 +144,12 @@ func (k *Keeper) missRest(ctx context.Context, t *task, reason, message string) 
 
 	entry := store.File{Name: store.DriverFile, Pod: t.pod.Name, PodUID: t.uid}
 
+	var before *store.File
+
 	data, err := k.file(ctx, t, log, &entry, nil)
 	if err == nil {
 		entry.Partial = message
-		err = k.save(ctx, t, entry, data)
+		before, err = k.save(ctx, t, entry, data)
 	}
 
 	if err == nil {
@@ -155,6 +157,11 @@ func (k *Keeper) missRest(ctx context.Context, t *task, reason, message string) 
 	} else { // sparkctl reads the parts
 		k.Log.Info("Could not make the uploaded parts of a log to one file", "pod", t.pod, "cause", err.Error())
 		t.uploaded.Release()
+	}
+
+	if before != nil { // an earlier try has read more than what was uploaded
+		k.finish(t, problemIn(before))
+		return 0
 	}
 
 	k.finish(t, &lifecycle.Cause{Reason: reason, Message: message})
