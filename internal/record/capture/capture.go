@@ -206,6 +206,28 @@ func (c *Capture) Add(data []byte, raw int64) {
 	c.keep(chunk{data, raw})
 }
 
+// Append appends a piece of the log that was compressed before, and has a number of bytes uncompressed. It divides a
+// large piece into chunks, because a chunk is kept or dropped as a whole. It returns an error if the piece is damaged.
+func (c *Capture) Append(data []byte, raw int64) error {
+	if raw <= max(int64(c.chunk), c.limit/pieceShare) {
+		c.Add(data, raw)
+		return nil
+	}
+
+	in, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+
+	_, err = c.ReadFrom(io.LimitReader(in, raw))
+	c.flush(len(c.pending)) // the next piece comes after it
+	return err
+}
+
+// pieceShare is the part of the limit up to which a piece stays as it is. Parts that the operator uploads are seldom
+// larger, so that most need not be compressed again.
+const pieceShare = 16
+
 // keep appends a chunk whose memory is taken.
 func (c *Capture) keep(next chunk) {
 	inHead := c.total < c.head && !c.closed

@@ -21,6 +21,10 @@ import (
 // longer one, so that a log has few objects. The operator holds the open part in memory for that.
 const partSize = 32 << 10
 
+// partText is the size from which a part is closed, in bytes of the log. Text that is compressed to almost nothing,
+// such as the dots of a progress bar, would otherwise make a part larger than what is kept of a log.
+const partText = 1 << 20
+
 // Log is the log of a container that is uploaded while the container runs.
 type Log struct {
 	Attempt   store.Attempt
@@ -160,7 +164,7 @@ func (u *upload) pass(text []byte) error {
 
 	u.compress(capture.Border(u.pending, true))
 
-	if len(u.open)+len(u.fresh) < partSize {
+	if len(u.open)+len(u.fresh) < partSize && u.total+u.bytes-u.begin < partText {
 		return nil
 	}
 	return u.put()
@@ -209,7 +213,7 @@ func (u *upload) put() error {
 	}
 
 	l.at, l.total, l.gaps, l.readAt, u.counted = at, total, gaps, u.readAt, u.lines.lost
-	if len(content) < partSize && l.memory.Take(int64(len(u.fresh))) {
+	if len(content) < partSize && part.Bytes < partText && l.memory.Take(int64(len(u.fresh))) {
 		l.open = content
 	} else {
 		l.close(u.ctx)
@@ -308,7 +312,10 @@ func (l *Log) Add(ctx context.Context, out *capture.Capture) error {
 
 	for _, p := range pieces {
 		out.Skip(p.offset - out.Total())
-		out.Add(p.text, p.bytes)
+
+		if err := out.Append(p.text, p.bytes); err != nil {
+			return damaged(err)
+		}
 	}
 
 	out.Skip(l.total - out.Total())
@@ -319,10 +326,12 @@ func (l *Log) Add(ctx context.Context, out *capture.Capture) error {
 func beginning(data []byte, n int64) ([]byte, error) {
 	text, err := store.Plain(data, n)
 	if err != nil {
-		return nil, fmt.Errorf("a part of the log is damaged: %w", err)
+		return nil, damaged(err)
 	}
 	return capture.Compress(text), nil
 }
+
+func damaged(err error) error { return fmt.Errorf("a part of the log is damaged: %w", err) }
 
 // Remove deletes all parts, after the log is kept.
 func (l *Log) Remove(ctx context.Context) error {
