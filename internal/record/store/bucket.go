@@ -104,18 +104,24 @@ type Object struct {
 	ModTime time.Time
 }
 
-// List returns the objects whose keys begin with a prefix, in the order of their keys. It reads one page at a time.
+// List returns the objects whose keys begin with a prefix, in the order of their keys. It reads one page at a time, or
+// one directory.
 func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
+		if strings.HasPrefix(b.url, "file:") {
+			b.listDirectory(ctx, prefix, yield)
+			return
+		}
+
 		for token := blob.FirstPageToken; len(token) > 0; {
-			page, next, err := b.listPage(ctx, prefix, token)
+			page, next, err := b.bucket.ListPage(ctx, token, pageSize, &blob.ListOptions{Prefix: b.prefix + prefix})
 			if err != nil {
 				yield(Object{}, b.explain(prefix, err))
 				return
 			}
 
 			for _, found := range page {
-				if !yield(Object{Key: strings.TrimPrefix(found.Key, b.prefix), Size: found.Size, ModTime: found.ModTime}, nil) {
+				if !yield(b.objectOf(found), nil) {
 					return
 				}
 			}
@@ -125,19 +131,55 @@ func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[Object, erro
 	}
 }
 
-// pageSize is the number of objects in a page of a list, and maxReads the number of times that a page is read.
+func (b *Bucket) objectOf(found *blob.ListObject) Object {
+	return Object{Key: strings.TrimPrefix(found.Key, b.prefix), Size: found.Size, ModTime: found.ModTime}
+}
+
+// pageSize is the number of objects in a page of a list, and maxReads the number of times that a directory is read.
 const pageSize, maxReads = 1000, 100
 
-// listPage reads one page of a list. It reads the page of a directory again if a file disappears while it is read, such
-// as the temporary file of another process that writes an object. The package fileblob returns an error then.
-func (b *Bucket) listPage(ctx context.Context, prefix string, token []byte) (page []*blob.ListObject, next []byte, err error) {
-	for range maxReads {
-		page, next, err = b.bucket.ListPage(ctx, token, pageSize, &blob.ListOptions{Prefix: b.prefix + prefix})
-		if !bucket.IsNotFound(err) || !strings.HasPrefix(b.url, "file:") {
-			break
+// listDirectory passes the objects of a directory and of those below it. It reads each directory as a whole, because
+// the package fileblob walks by names, in which pi is before pi-2, and finds the next page by keys, in which pi/ is
+// after pi-2/. So its pages lack objects. It reports whether the list continues.
+func (b *Bucket) listDirectory(ctx context.Context, prefix string, yield func(Object, error) bool) bool {
+	entries, err := b.readDirectory(ctx, prefix)
+	if err != nil {
+		yield(Object{}, b.explain(prefix, err))
+		return false
+	}
+
+	slices.SortFunc(entries, func(x, y *blob.ListObject) int { return strings.Compare(x.Key, y.Key) })
+
+	for _, entry := range entries {
+		if entry.IsDir && !b.listDirectory(ctx, entry.Key, yield) {
+			return false
+		}
+
+		if !entry.IsDir && !yield(b.objectOf(entry), nil) {
+			return false
 		}
 	}
-	return page, next, err
+	return true
+}
+
+// readDirectory returns the files and directories in a directory, in one page. It reads the directory again with a page
+// of twice the size if there are more. It also does so if a file disappears while the directory is read, such as the
+// temporary file of another process that writes an object. The package fileblob returns an error then.
+func (b *Bucket) readDirectory(ctx context.Context, prefix string) ([]*blob.ListObject, error) {
+	size := pageSize
+
+	for reads := 1; ; reads++ {
+		entries, next, err := b.bucket.ListPage(ctx, blob.FirstPageToken, size, &blob.ListOptions{Prefix: prefix, Delimiter: "/"})
+
+		switch {
+		case err == nil && len(next) == 0:
+			return entries, nil
+		case err == nil:
+			size *= 2
+		case !bucket.IsNotFound(err) || reads >= maxReads:
+			return nil, err
+		}
+	}
 }
 
 // Delete deletes an object. It is no error if the object does not exist.
