@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/intake/trim"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/record/capture"
+	"github.com/sparkoperator/spark-operator/internal/record/retention"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 	"github.com/sparkoperator/spark-operator/internal/record/stream"
 	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
@@ -84,6 +85,7 @@ type Keeper struct {
 	stream *stream.Streamer // of the logs of running drivers
 	slots  stream.Slots
 	turns  chan struct{} // logs of ended containers that are read at full speed
+	sweeps *retention.Sweeper
 
 	ended, running workqueue.TypedDelayingInterface[types.UID] // tasks whose container has ended, or still runs
 
@@ -164,11 +166,16 @@ func New(ctx context.Context, o Options) (*Keeper, error) {
 	}
 
 	queue := workqueue.NewTypedDelayingQueue[types.UID]
-	return &Keeper{
+	k := &Keeper{
 		Options: o, places: p, memory: capture.NewMemory(maxMemory), stream: stream.New(o.Streams, o.Metrics, o.Log), turns: make(chan struct{}, fastReaders),
 		ended: queue(), running: queue(), tasks: map[types.UID]*task{}, finished: map[types.UID]bool{}, attempts: map[id]*attempt{}, results: map[types.UID]lifecycle.Logs{},
-	}, nil
+	}
+	k.sweeps = retention.New(p.expiring(), k.uploads, o.Log)
+	return k, nil
 }
+
+// Sweep deletes the logs and run records whose retention is over at a given time.
+func (k *Keeper) Sweep(ctx context.Context, now time.Time) { k.sweeps.Sweep(ctx, now) }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: only the leader keeps logs.
 func (*Keeper) NeedLeaderElection() bool { return true }
@@ -185,7 +192,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	workers.Go(func() { k.work(ctx, k.ended) })
 	workers.Go(func() { k.work(ctx, k.running) })
 	workers.Go(func() { k.stream.Run(ctx) })
-	workers.Go(func() { k.sweepOften(ctx) })
+	workers.Go(func() { k.sweeps.Run(ctx) })
 	<-ctx.Done()
 	k.ended.ShutDown()
 	k.running.ShutDown()

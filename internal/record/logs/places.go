@@ -7,6 +7,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
 	"github.com/sparkoperator/spark-operator/internal/record/capture"
+	"github.com/sparkoperator/spark-operator/internal/record/retention"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 	"github.com/sparkoperator/spark-operator/internal/settings/keptlogs"
 )
@@ -57,6 +58,22 @@ func (p *places) governs(of *place, namespace string) bool {
 	return !slices.ContainsFunc(p.entries, func(other keptlogs.Entry) bool {
 		return other.Store == of.entry.Store && (other.Retention == nil || other.Retention.Duration > of.entry.Retention.Duration)
 	})
+}
+
+// expiring returns the entries whose logs are deleted some time.
+func (p *places) expiring() (entries []retention.Entry) {
+	for i := range p.all {
+		of := &p.all[i]
+		if of.bucket == nil || of.entry.Retention == nil {
+			continue
+		}
+
+		entries = append(entries, retention.Entry{
+			URL: of.entry.Store, Bucket: of.bucket, Retention: of.entry.Retention.Duration,
+			Governs: func(namespace string) bool { return p.governs(of, namespace) },
+		})
+	}
+	return entries
 }
 
 // Place returns the store of a namespace's records, or nil if they are kept in ConfigMaps. The result keeps is false if
