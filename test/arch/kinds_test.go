@@ -21,7 +21,7 @@ var listsOfKinds = map[string]string{
 	"internal/cli/doctor accounts":      "reads the service account of each kind, which is elsewhere in each spec",
 	"internal/cli setSparkVersion":      "writes the version of Spark, which is elsewhere in each spec",
 	"internal/cli/preview withDefaults": "sets the defaults of each kind's definition",
-	"internal/cli/ledger fieldsOf":      "names the fields with the memory and the CPU of pods, which are elsewhere in each spec",
+	"internal/cli/ledger placesOf":      "names the fields with the memory and the CPU of pods, which are elsewhere in each spec",
 	"internal/record/run describe":      "reads the image and the version of Spark, which are elsewhere in each spec",
 	"internal/cli/convert Convert":      "converts between two kinds of applications",
 	"internal/console/table addSpec":    "reads the number of executors and the version of Spark, which are elsewhere in each spec",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/internal/record/run"
 	"github.com/sparkoperator/spark-operator/spark/conf"
+	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
 const (
@@ -171,7 +173,16 @@ func adviseCommand(streams terminal.Streams) *cobra.Command {
 			return fmt.Errorf("there is no patch, because the object was not found: %w", err)
 		}
 
-		text, err := screen.Encode(patch(object, all), "yaml")
+		whole, notes := patch(object, all)
+		for _, note := range notes {
+			fmt.Fprintln(src.Err, terminal.Wrap("note: ", note, src.Width))
+		}
+
+		if len(whole) == 0 {
+			return nil
+		}
+
+		text, err := screen.Encode(whole, "yaml")
 		if err != nil {
 			return err
 		}
@@ -179,27 +190,38 @@ func adviseCommand(streams terminal.Streams) *cobra.Command {
 	})
 }
 
-// patch returns a merge patch with the proposed memory and CPU. It changes the heap by the same factor as the pod,
-// because the memory outside the heap is usually a part of it. It changes the request of CPU and not the number of
-// cores, because that is also the number of tasks that run at the same time.
-func patch(object client.Object, all []finding) map[string]any {
-	whole := map[string]any{}
+// patch returns a merge patch with the proposed memory and CPU, and notes about proposals that the patch leaves out.
+//
+// The patch changes the heap by the same factor as the pod, because the memory outside the heap is usually a part of
+// it. The patch changes the request of CPU and not the number of cores, because that is also the number of tasks that
+// run at the same time.
+func patch(object client.Object, all []finding) (whole map[string]any, notes []string) {
+	whole = map[string]any{}
 	for _, f := range all {
-		memory, now, cpu := fieldsOf(object, f.role)
-		if memory == nil {
+		at, known := placesOf(object, f.role)
+		if !known {
 			continue
 		}
 
 		if f.cpuProposed > 0 {
-			set(whole, cpu, fmt.Sprintf("%dm", f.cpuProposed))
+			set(whole, at.cpu, fmt.Sprintf("%dm", f.cpuProposed))
 		}
 
-		if size, err := conf.ParseSize(now, conf.MiB); f.proposed > 0 && err == nil {
-			heap := float64(size) / float64(conf.MiB) * float64(f.proposed) / float64(f.requested)
-			set(whole, memory, fmt.Sprintf("%dm", max(int64(heap), 1)))
+		if f.proposed == 0 {
+			continue
 		}
+
+		factor := float64(f.proposed) / float64(f.requested)
+
+		heap, reason := at.heapOf(f.requested)
+		if reason != "" {
+			notes = append(notes, fmt.Sprintf("the patch leaves out the memory of the %s, because %s; set %s to about %.2f times the heap of the last run", f.role, reason, fieldText(at.memory), factor))
+			continue
+		}
+
+		set(whole, at.memory, fmt.Sprintf("%dm", max(int64(float64(heap)*factor), 1)))
 	}
-	return whole
+	return whole, notes
 }
 
 // set sets a field of a patch.
@@ -215,32 +237,94 @@ func set(at map[string]any, field []string, value string) {
 	at[field[len(field)-1]] = value
 }
 
-// fieldsOf returns the field with the memory of a role's heap, its value or Spark's default, and the field with the
-// requested CPU.
-func fieldsOf(object client.Object, role string) (memory []string, value string, cpu []string) {
-	or := func(text *string) string {
-		if text == nil {
-			return "1g"
-		}
-		return *text
+// fieldText returns the path of a field as messages name it.
+func fieldText(field []string) string {
+	path, name := strings.Join(field[:len(field)-1], "."), field[len(field)-1]
+	if strings.HasSuffix(path, ".sparkConf") {
+		return path + "[" + name + "]"
 	}
-	inConf := []string{"spec", "sparkConf", "spark.kubernetes." + role + ".request.cores"}
+	return path + "." + name
+}
+
+// places has the fields of a custom resource from which the requests of a role's pods follow.
+type places struct {
+	memory []string // the field with the heap
+	heap   string   // its value; empty if the custom resource does not set it
+	cpu    []string // the field with the requested CPU
+}
+
+// placesOf returns the fields of a role. The typed field of the heap takes precedence over its key in sparkConf.
+func placesOf(object client.Object, role string) (at places, known bool) {
+	var (
+		typed     *string
+		sparkConf map[string]string
+	)
+
+	spec, name := []string{"spec"}, role
 
 	switch o := object.(type) {
 	case *v1beta2.SparkApplication:
-		now := map[string]*string{"driver": o.Spec.Driver.Memory, "executor": o.Spec.Executor.Memory}[role]
-		return []string{"spec", role, "memory"}, or(now), []string{"spec", role, "coreRequest"}
+		typed, sparkConf = map[string]*string{"driver": o.Spec.Driver.Memory, "executor": o.Spec.Executor.Memory}[role], o.Spec.SparkConf
+		at.cpu = []string{"spec", role, "coreRequest"}
 	case *v1beta2.ScheduledSparkApplication:
-		now := map[string]*string{"driver": o.Spec.Template.Driver.Memory, "executor": o.Spec.Template.Executor.Memory}[role]
-		return []string{"spec", "template", role, "memory"}, or(now), []string{"spec", "template", role, "coreRequest"}
+		spec = []string{"spec", "template"}
+		typed, sparkConf = map[string]*string{"driver": o.Spec.Template.Driver.Memory, "executor": o.Spec.Template.Executor.Memory}[role], o.Spec.Template.SparkConf
+		at.cpu = []string{"spec", "template", role, "coreRequest"}
 	case *v1alpha1.SparkConnect:
+		typed, sparkConf = o.Spec.Executor.Memory, o.Spec.SparkConf
 		if role == "driver" {
-			return []string{"spec", "server", "memory"}, or(o.Spec.Server.Memory), inConf
+			typed, name = o.Spec.Server.Memory, "server"
 		}
-		return []string{"spec", role, "memory"}, or(o.Spec.Executor.Memory), inConf
 	case *sparkv1.SparkApplication:
-		key := "spark." + role + ".memory"
-		return []string{"spec", "sparkConf", key}, cmp.Or(o.Spec.SparkConf[key], "1g"), inConf
+		sparkConf, name = o.Spec.SparkConf, ""
+	default:
+		return places{}, false
 	}
-	return nil, "", nil
+
+	if at.cpu == nil {
+		at.cpu = append(slices.Clone(spec), "sparkConf", "spark.kubernetes."+role+".request.cores")
+	}
+
+	key := "spark." + role + ".memory"
+	at.memory, at.heap = append(slices.Clone(spec), "sparkConf", key), sparkConf[key]
+
+	switch {
+	case typed != nil && *typed != "":
+		at.memory, at.heap = append(spec, name, "memory"), *typed
+	case name != "" && at.heap == "":
+		at.memory = append(spec, name, "memory")
+	}
+	return at, true
+}
+
+// defaultHeap is Spark's default of spark.driver.memory and spark.executor.memory in MiB, and defaultFactors are its
+// defaults of spark.kubernetes.memoryOverheadFactor: for a JVM, and for Python and R.
+const defaultHeap = 1024
+
+var defaultFactors = []float64{0.1, 0.4}
+
+// heapOf returns the heap in MiB of pods with the given request, or the reason why it is unknown. A custom resource
+// does not have the heap that comes from the platform's defaults. A patch that is computed from Spark's default instead
+// would shrink such a heap.
+func (at places) heapOf(requested int64) (heap int64, reason string) {
+	if at.heap == "" {
+		isDefault := func(factor float64) bool {
+			return requested == defaultHeap+max(int64(factor*defaultHeap), submit.LeastOverhead)
+		}
+		if !slices.ContainsFunc(defaultFactors, isDefault) {
+			return 0, fmt.Sprintf("the custom resource does not set the heap, and %d MiB is not the request of a pod with Spark's default (1g), so the heap may come from the platform's defaults", requested)
+		}
+		return defaultHeap, ""
+	}
+
+	size, err := conf.ParseSize(at.heap, conf.MiB)
+	heap = size / int64(conf.MiB)
+
+	switch {
+	case err != nil:
+		return 0, fmt.Sprintf("the heap %q is not a plain size", at.heap)
+	case heap > requested:
+		return 0, fmt.Sprintf("the heap %q is larger than the whole request of the last run, so it was changed since then", at.heap)
+	}
+	return heap, ""
 }
