@@ -29,9 +29,9 @@ const (
 	maxTries = 10
 	// writeTimeout bounds one try.
 	writeTimeout = 10 * time.Second
-	// writers is the number of records that are written at the same time.
+	// writers is the number of records that are written to one store at the same time.
 	writers = 2
-	// maxWaiting is the largest number of records that wait to be written. They take at most run.MaxSize bytes each.
+	// maxWaiting is the largest number of records that wait for one store. They take at most run.MaxSize bytes each.
 	maxWaiting = 2000
 )
 
@@ -57,12 +57,20 @@ type Options struct {
 // *Recorder keeps none.
 type Recorder struct {
 	Options
-	queue workqueue.TypedRateLimitingInterface[string]
 	began time.Time // the start of the process
 
 	mu       sync.Mutex
+	queues   map[*store.Bucket]*queue
+	serve    func(*queue) // starts the writers of a queue; nil while the Recorder does not run
 	waiting  map[string]job
 	recorded map[string]time.Time // the runs that were recorded or given up, with their end
+}
+
+// queue has the records that wait for one store, or for ConfigMaps. Each queue has its own writers and its own limit,
+// so that a store that does not answer delays only its own records.
+type queue struct {
+	workqueue.TypedRateLimitingInterface[string]
+	length int // records that wait, also for another try; guarded by Recorder.mu
 }
 
 // job is a record that waits to be written.
@@ -70,12 +78,29 @@ type job struct {
 	record *run.Record
 	object client.Object
 	bucket *store.Bucket
+	queue  *queue
 }
 
 // New returns a Recorder, which writes nothing before Start.
 func New(o Options) *Recorder {
+	return &Recorder{Options: o, began: o.Clock(), queues: map[*store.Bucket]*queue{}, waiting: map[string]job{}, recorded: map[string]time.Time{}}
+}
+
+// queueOf returns the queue of a store, and starts its writers if it is new. The caller holds the lock.
+func (r *Recorder) queueOf(bucket *store.Bucket) *queue {
+	q := r.queues[bucket]
+	if q != nil {
+		return q
+	}
+
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, 2*time.Minute)
-	return &Recorder{Options: o, queue: workqueue.NewTypedRateLimitingQueue(backoff), began: o.Clock(), waiting: map[string]job{}, recorded: map[string]time.Time{}}
+	q = &queue{TypedRateLimitingInterface: workqueue.NewTypedRateLimitingQueue(backoff)}
+	r.queues[bucket] = q
+
+	if r.serve != nil {
+		r.serve(q)
+	}
+	return q
 }
 
 // NeedLeaderElection reports that only the leader writes records.
@@ -118,7 +143,6 @@ func (r *Recorder) add(ctx context.Context, object client.Object, record *run.Re
 	r.mu.Lock()
 	_, waits := r.waiting[id]
 	_, known := r.recorded[id]
-	full := len(r.waiting) >= maxWaiting
 	r.mu.Unlock()
 
 	if waits || known {
@@ -130,27 +154,41 @@ func (r *Recorder) add(ctx context.Context, object client.Object, record *run.Re
 		return // the ConfigMap of a custom resource is deleted with it
 	}
 
+	record.Links.Logs = placeOf(bucket, record)
+	if r.enqueue(id, job{record: record, object: object, bucket: bucket}) {
+		return
+	}
+
 	// At the start, the passes over all custom resources request more records than can wait. The process before this one
 	// has written them, so those without room are not missing.
-	if full && record.Ended.Before(r.began) {
+	if record.Ended.Before(r.began) {
 		return
 	}
 
-	if full {
-		r.Written(false)
-		r.Failed(object, fmt.Sprintf("the record of the run that ended at %s was not kept, because as many others wait to be written as can wait (%d); check that the store answers",
-			record.Ended.Format(time.RFC3339), maxWaiting))
-		r.forget(id, record.Ended)
+	r.Written(false)
+	r.Failed(object, fmt.Sprintf("the record of the run that ended at %s was not kept, because as many others wait to be written as can wait (%d); check that the store answers",
+		record.Ended.Format(time.RFC3339), maxWaiting))
+	r.forget(id, record.Ended)
+}
 
-		return
-	}
-
-	record.Links.Logs = placeOf(bucket, record)
-
+// enqueue adds a record to the queue of its store. It returns false if as many records wait there as can wait.
+func (r *Recorder) enqueue(id string, next job) bool {
 	r.mu.Lock()
-	r.waiting[id] = job{record, object, bucket}
-	r.mu.Unlock()
-	r.queue.Add(id)
+	defer r.mu.Unlock()
+
+	if _, waits := r.waiting[id]; waits {
+		return true
+	}
+
+	next.queue = r.queueOf(next.bucket)
+	if next.queue.length >= maxWaiting {
+		return false
+	}
+
+	r.waiting[id] = next
+	next.queue.length++
+	next.queue.Add(id)
+	return true
 }
 
 // placeOf returns where the logs of the last attempt are; empty for a SparkCluster, whose logs are not kept. The place
@@ -170,26 +208,44 @@ func placeOf(b *store.Bucket, r *run.Record) string {
 // Start writes records until the context ends. Records that wait then are written by the next leader.
 func (r *Recorder) Start(ctx context.Context) error {
 	var all sync.WaitGroup
-	for range writers {
-		all.Go(func() {
-			for r.next(ctx) {
-			}
-		})
+
+	serve := func(q *queue) {
+		for range writers {
+			all.Go(func() {
+				for r.next(ctx, q) {
+				}
+			})
+		}
 	}
 
+	r.mu.Lock()
+	r.serve = serve
+
+	for _, q := range r.queues {
+		serve(q)
+	}
+	r.mu.Unlock()
+
 	<-ctx.Done()
-	r.queue.ShutDown()
+
+	r.mu.Lock()
+	r.serve = nil
+
+	for _, q := range r.queues {
+		q.ShutDown()
+	}
+	r.mu.Unlock()
 	all.Wait()
 	return nil
 }
 
-// next writes the next record. It returns false when the queue has shut down.
-func (r *Recorder) next(ctx context.Context) bool {
-	id, over := r.queue.Get()
+// next writes the next record of a queue. It returns false when the queue has shut down.
+func (r *Recorder) next(ctx context.Context, q *queue) bool {
+	id, over := q.Get()
 	if over {
 		return false
 	}
-	defer r.queue.Done(id)
+	defer q.Done(id)
 
 	r.mu.Lock()
 	next := r.waiting[id]
@@ -201,8 +257,8 @@ func (r *Recorder) next(ctx context.Context) bool {
 		r.Written(true)
 	case ctx.Err() != nil:
 		return true
-	case r.queue.NumRequeues(id) < cmp.Or(r.MaxTries, maxTries):
-		r.queue.AddRateLimited(id)
+	case q.NumRequeues(id) < cmp.Or(r.MaxTries, maxTries):
+		q.AddRateLimited(id)
 		return true
 	default:
 		r.Written(false)
@@ -210,7 +266,7 @@ func (r *Recorder) next(ctx context.Context) bool {
 		r.Failed(next.object, fmt.Sprintf("the record of the run that ended at %s was not kept: %v", next.record.Ended.Format(time.RFC3339), err))
 	}
 
-	r.queue.Forget(id)
+	q.Forget(id)
 	r.forget(id, next.record.Ended)
 	return true
 }
@@ -220,7 +276,12 @@ func (r *Recorder) forget(id string, ended time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	delete(r.waiting, id)
+	if next, waits := r.waiting[id]; waits {
+		next.queue.length--
+
+		delete(r.waiting, id)
+	}
+
 	r.recorded[id] = ended
 
 	oldest := r.Clock().Add(-recent)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/testr"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -141,6 +142,82 @@ func TestTooManyRecords(t *testing.T) {
 	if len(reported) != 1 || missed != 1 || !strings.Contains(reported[0], "can wait (2000)") {
 		t.Errorf("%d records were reported as not kept, %d counted: %q", len(reported), missed, reported)
 	}
+}
+
+// finished returns an application that no API server has, and whose run ended now.
+func finished(namespace string, uid types.UID) *v1beta2.SparkApplication {
+	app := &v1beta2.SparkApplication{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pi", UID: uid}}
+	app.Status.Operator = &statusv1.OperatorStatus{Phase: "Done", Attempt: 1, Outcome: "Succeeded", EndedAt: &metav1.MicroTime{Time: time.Now()}}
+	return app
+}
+
+// hung is a client whose requests are answered only when the test ends. It counts them in its channel.
+type hung struct {
+	client.Client
+	requests chan struct{}
+	release  <-chan struct{}
+}
+
+func (h *hung) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	select {
+	case h.requests <- struct{}{}:
+	case <-h.release:
+	}
+
+	<-h.release
+	return errors.New("the test has ended")
+}
+
+// TestHungStoreDelaysOnlyItsRecords checks that the records of a healthy store are written while those of another store
+// wait for it, and have as much room as without it. Two writers wrote to all stores: a few runs of a store that did not
+// answer occupied both of them, and its records filled the only queue.
+func TestHungStoreDelaysOnlyItsRecords(t *testing.T) {
+	t.Parallel()
+	directory, release := t.TempDir(), make(chan struct{})
+
+	healthy, err := store.OpenBucket(t.Context(), "file://"+directory, bucket.Hints{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	const more = 2001 // than can wait
+
+	h := &hung{requests: make(chan struct{}, more), release: release}
+
+	var refused []string
+	r := started(t, &scene.World{}, nil, func(o *keep.Options) {
+		o.Reader, o.Writer = h, h
+		o.Failed = func(object client.Object, _ string) { refused = append(refused, object.GetNamespace()) }
+		o.Place = func(_ context.Context, namespace string) (*store.Bucket, bool) {
+			if namespace == "healthy" {
+				return healthy, true
+			}
+			return nil, true
+		}
+	})
+	t.Cleanup(func() { close(release) }) // before the recorder stops
+
+	for i := range more {
+		r.Ended(t.Context(), finished("hung", types.UID(fmt.Sprint("hung-", i))))
+	}
+
+	for range 2 { // its writers wait
+		<-h.requests
+	}
+
+	r.Ended(t.Context(), finished("healthy", "healthy"))
+
+	if diff := cmp.Diff([]string{"hung"}, refused); diff != "" {
+		t.Errorf("the namespaces of the runs whose records were refused: %s", diff)
+	}
+
+	kit.Wait(t, "the record in the healthy store", func(context.Context) error {
+		found, err := filepath.Glob(filepath.Join(directory, "healthy", store.Runs, "pi", "*.json"))
+		if err != nil || len(found) != 1 {
+			return fmt.Errorf("%v, %w", found, err)
+		}
+		return nil
+	})
 }
 
 // TestRecordsInStore checks the key and the content of a record in a store. Runs that have not ended, or that ended
