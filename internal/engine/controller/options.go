@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/engine/contract"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
@@ -37,8 +36,8 @@ type Options struct {
 	Queue Queue
 	// Price returns what a second of a pod costs, in billionths of a currency; nil without prices.
 	Price func(ctx context.Context, pod lifecycle.PodUse, now time.Time) int64
-	// Samples returns what the driver and the executors of an attempt used since the last call; nil without samples.
-	Samples func(owner client.Object, attempt int32) (driver, executors statusv1.UsageSamples)
+	// Samples has samples of what pods use; nil without samples.
+	Samples Samples
 	// RunEnded receives custom resources that have ended permanently, after each pass; nil if nothing needs them.
 	RunEnded func(ctx context.Context, object client.Object)
 	// RunDeleted receives the last states of custom resources that were deleted while this replica leads; nil if nothing

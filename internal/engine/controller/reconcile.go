@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/apply"
@@ -58,7 +57,7 @@ type Reconciler struct {
 	rush       func() bool    // whether more runs are due than can be started at once; nil: never
 	// price, samples, runEnded and runDeleted may be nil; see Options.
 	price                func(ctx context.Context, pod lifecycle.PodUse, now time.Time) int64
-	samples              func(owner client.Object, attempt int32) (driver, executors statusv1.UsageSamples)
+	samples              Samples
 	runEnded, runDeleted func(ctx context.Context, object client.Object)
 	// track reports a pass that hangs; nil if nothing does.
 	track func(kind string, key types.NamespacedName, limit time.Duration) (end func())
@@ -427,6 +426,8 @@ func (r *Reconciler) finish(ctx context.Context, key types.NamespacedName, o out
 	o, again := r.ensureAuxiliary(ctx, o, began)
 	check = lifecycle.Soonest(lifecycle.Soonest(check, again), o.plan.RequeueAfter)
 
+	r.setRunning(key, o.plan.Next.Phase.Live())
+
 	written, rest, err := r.record(ctx, o)
 	if err != nil {
 		r.warn(o) // the next pass finds the objects, and does not render them again
@@ -465,4 +466,5 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.sentinels.Forget(key)
 	r.explains.Forget(key)
 	r.metrics.Remove(r.kind.Traits().Name, key)
+	r.setRunning(key, false)
 }

@@ -109,7 +109,7 @@ func (r *Reconciler) account(ctx context.Context, o outcome) bool {
 	}
 
 	if r.samples != nil {
-		facts.DriverSamples, facts.ExecutorSamples = r.samples(o.Owner, after.Attempt)
+		facts.DriverSamples, facts.ExecutorSamples = r.samples.Of(o.Owner, after.Attempt)
 	}
 
 	*field = usage.Next(*field, facts)
@@ -118,6 +118,22 @@ func (r *Reconciler) account(ctx context.Context, o outcome) bool {
 		status.Start = start.Next(status.Start, after.Attempt, o.Seen)
 	}
 	return true
+}
+
+// Samples takes samples of what pods use.
+type Samples interface {
+	// SetRunning sets whether a custom resource has a running attempt, of which samples are taken.
+	SetRunning(kind string, key types.NamespacedName, runs bool)
+	// Of returns what the driver and the executors of an attempt used since the last call.
+	Of(owner client.Object, attempt int32) (driver, executors statusv1.UsageSamples)
+}
+
+// setRunning sets whether samples of a custom resource's pods are taken. It sends no request. The pods of a StatefulSet
+// belong to no attempt, so they have no samples.
+func (r *Reconciler) setRunning(key types.NamespacedName, runs bool) {
+	if r.samples != nil && !r.kind.Traits().Auxiliary.Sets {
+		r.samples.SetRunning(r.kind.Traits().Name, key, runs)
+	}
 }
 
 // Starter is an Accountant whose status contains when the pods of an attempt became ready for work.

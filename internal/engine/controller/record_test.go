@@ -133,6 +133,67 @@ func TestStaleObjectEndsThePass(t *testing.T) {
 	}
 }
 
+// runningSamples has the custom resources with running attempts.
+type runningSamples map[types.NamespacedName]bool
+
+func (s runningSamples) SetRunning(_ string, key types.NamespacedName, runs bool) { s[key] = runs }
+
+func (runningSamples) Of(client.Object, int32) (driver, executors statusv1.UsageSamples) { return }
+
+// TestPassWithoutChangeTakesSamples checks that a pass over a live attempt requests samples of it, although it writes
+// no status, and that the end of the attempt and the deletion of the custom resource end them. Samples began with a
+// status write, so after a restart of the operator a Connect server whose status did not change had none.
+func TestPassWithoutChangeTakesSamples(t *testing.T) {
+	t.Parallel()
+	w := scene.New(t)
+	app := w.Application("pi")
+	key := client.ObjectKeyFromObject(app)
+	kind, next := tiny.Kind(), lifecycle.Memory{Phase: lifecycle.Running, Attempt: 1}
+	kind.OnDecide = func(*v1beta2.SparkApplication, lifecycle.Observed, time.Time) lifecycle.Plan {
+		return lifecycle.Plan{Next: next}
+	}
+
+	metrics, sampled := telemetry.NewMetrics(prometheus.NewRegistry(), telemetry.MetricsOptions{}), runningSamples{}
+	r := &Reconciler{
+		scope: scene.Everywhere{}, explains: explain.New(w.API, w.API, nil), kind: kind, clock: time.Now, samples: sampled,
+		dependents: dependents.Client{Client: frozen{w.API, w.Get("pi")}, Live: w.API},
+		reports:    reports{traces: noTraces, metrics: metrics, events: telemetry.NewRecorder(w.API, w.API, w.Logger(), metrics)},
+		term:       term{limit: passTimeout},
+	}
+
+	check := func(when string, want bool) {
+		t.Helper()
+
+		if runs, known := sampled[key]; !known || runs != want {
+			t.Errorf("%s: samples of %v, want %t", when, sampled, want)
+		}
+
+		clear(sampled)
+	}
+	pass := func() {
+		t.Helper()
+
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	pass()
+	check("the attempt runs", true)
+
+	next.Phase = lifecycle.Done
+
+	pass()
+	check("the attempt has ended", false)
+
+	r.forget(key)
+	check("the application is deleted", false)
+
+	if version := w.Get("pi").ResourceVersion; version != app.ResourceVersion {
+		t.Error("a pass wrote the status")
+	}
+}
+
 // TestDependentsMissingInTheCacheAreAdopted checks that a pass over an up-to-date object creates no second driver pod
 // if the cache does not show the first one.
 func TestDependentsMissingInTheCacheAreAdopted(t *testing.T) {

@@ -27,8 +27,8 @@ import (
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
-	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
+	"github.com/sparkoperator/spark-operator/internal/engine/controller"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/explain"
 	"github.com/sparkoperator/spark-operator/internal/engine/kueue"
@@ -99,8 +99,8 @@ type Operator struct {
 
 	// price returns the price of a pod; nil without prices.
 	price func(context.Context, lifecycle.PodUse, time.Time) int64
-	// samples returns the samples of an attempt; nil without samples.
-	samples func(client.Object, int32) (driver, executors statusv1.UsageSamples)
+	// samples takes samples of what pods use; nil without samples.
+	samples controller.Samples
 
 	allowed explain.Allowance // limits the queries of all kinds together
 	records *keep.Recorder    // of finished runs; nil if nothing is recorded

@@ -31,7 +31,6 @@ const (
 // metricsKind is the kind of the lists of the metrics API.
 var metricsKind = schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "PodMetricsList"}
 
-// key identifies the pods of a role of an attempt.
 // key identifies the pods of a role of an attempt. A tenant can label pods with the UID of somebody else's custom
 // resource, so the namespace belongs to the key.
 type key struct {
@@ -41,33 +40,64 @@ type key struct {
 	driver    bool // otherwise the executors
 }
 
+// owner identifies a custom resource.
+type owner struct {
+	kind string
+	types.NamespacedName
+}
+
 // Sampler lists the metrics of the pods of each namespace with running attempts, once in an interval.
 type Sampler struct {
 	reader   client.Reader // reads the API server
 	interval time.Duration
 	log      logr.Logger
 
-	mu         sync.Mutex
-	namespaces map[string]bool
-	sums       map[key]statusv1.UsageSamples
-	failed     bool // the last list failed, and that is logged
+	mu      sync.Mutex
+	running map[owner]struct{} // the custom resources with a running attempt
+	sums    map[key]statusv1.UsageSamples
+	failed  bool // the last list failed, and that is logged
 }
 
 // New returns a Sampler, which lists nothing before Start.
 func New(reader client.Reader, interval time.Duration, log logr.Logger) *Sampler {
-	return &Sampler{reader: reader, interval: interval, log: log, namespaces: map[string]bool{}, sums: map[key]statusv1.UsageSamples{}}
+	return &Sampler{reader: reader, interval: interval, log: log, running: map[owner]struct{}{}, sums: map[key]statusv1.UsageSamples{}}
 }
 
 // NeedLeaderElection reports that only the leader takes samples.
 func (*Sampler) NeedLeaderElection() bool { return true }
 
-// Of returns the samples of the driver and the executors of an attempt since the last call, and forgets them. From then
-// on, samples are taken in the owner's namespace until no pod of an attempt is there.
-func (s *Sampler) Of(owner client.Object, attempt int32) (driver, executors statusv1.UsageSamples) {
+// SetRunning sets whether a custom resource has a running attempt. Samples are taken in the namespaces of those that
+// have one. Each pass calls it, also a pass that changes nothing, so that a new leader takes samples of old attempts.
+//
+// An empty list of the metrics API does not end the samples of a namespace: metrics-server has the first figures of a
+// pod a minute after its start, and none for some time after its own start.
+func (s *Sampler) SetRunning(kind string, object types.NamespacedName, runs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.namespaces[owner.GetNamespace()] = true
+	if runs {
+		s.running[owner{kind, object}] = struct{}{}
+	} else {
+		delete(s.running, owner{kind, object})
+	}
+}
+
+// namespaces returns the namespaces with running attempts.
+func (s *Sampler) namespaces() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	names := map[string]struct{}{}
+	for each := range s.running {
+		names[each.Namespace] = struct{}{}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Of returns the samples of the driver and the executors of an attempt since the last call, and forgets them.
+func (s *Sampler) Of(owner client.Object, attempt int32) (driver, executors statusv1.UsageSamples) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 
 	ofDriver := key{owner.GetNamespace(), owner.GetUID(), attempt, true}
 
@@ -91,11 +121,7 @@ func (s *Sampler) Start(ctx context.Context) error {
 		case <-ticker.C:
 		}
 
-		s.mu.Lock()
-		names := slices.Sorted(maps.Keys(s.namespaces))
-		s.mu.Unlock()
-
-		for _, namespace := range names {
+		for _, namespace := range s.namespaces() {
 			s.sample(ctx, namespace)
 		}
 	}
@@ -124,11 +150,6 @@ func (s *Sampler) sample(ctx context.Context, namespace string) {
 	}
 
 	s.failed = false
-	if len(list.Items) == 0 {
-		delete(s.namespaces, namespace)
-		return
-	}
-
 	for i := range list.Items {
 		s.add(&list.Items[i])
 	}

@@ -2,14 +2,18 @@ package samples_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr/testr"
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
@@ -41,11 +45,50 @@ func serveMetrics(t *testing.T) {
 	}
 }
 
+// counting counts the lists of namespaces that found a given number of objects.
+type counting struct {
+	client.Reader
+
+	mu    sync.Mutex
+	lists map[string]map[int]int
+}
+
+func (c *counting) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	err := c.Reader.List(ctx, list, options...)
+	if err != nil {
+		return err
+	}
+
+	asked := (&client.ListOptions{}).ApplyOptions(options)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	of := c.lists[asked.Namespace]
+	if of == nil {
+		of = map[int]int{}
+		c.lists[asked.Namespace] = of
+	}
+
+	of[meta.LenList(list)]++
+	return nil
+}
+
+// count returns the number of lists of a namespace that found a number of objects.
+func (c *counting) count(namespace string, found int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lists[namespace][found]
+}
+
 // TestSamples checks samples of the metrics API: before the API exists nothing fails, the containers of a pod are added
-// up, executors and driver are apart, and pods of others do not count.
+// up, executors and driver are apart, and pods of others do not count. The namespace is sampled while an attempt runs
+// there, also if the metrics API has no figures at first: an empty list once ended the samples of a driver whose status
+// did not change any more.
 func TestSamples(t *testing.T) {
 	api, namespace := kit.Client(t), kit.Namespace(t)
-	sampler := samples.New(api, 50*time.Millisecond, testr.New(t))
+	reader := &counting{Reader: api, lists: map[string]map[int]int{}}
+	sampler := samples.New(reader, 50*time.Millisecond, testr.New(t))
 
 	ctx, stop := context.WithCancel(t.Context())
 
@@ -57,7 +100,34 @@ func TestSamples(t *testing.T) {
 		t.Errorf("samples without a metrics API: %+v", driver)
 	}
 
+	running, stopped := types.NamespacedName{Namespace: namespace, Name: "pi"}, types.NamespacedName{Namespace: "a-stopped", Name: "pi"}
+	sampler.SetRunning("app", running, true)
+	sampler.SetRunning("app", stopped, true)
 	serveMetrics(t)
+
+	lists := func(found, more int) {
+		t.Helper()
+
+		want := reader.count(namespace, found) + more
+		kit.Wait(t, fmt.Sprint("lists with ", found), func(context.Context) error {
+			if n := reader.count(namespace, found); n < want {
+				return fmt.Errorf("%d, want %d", n, want)
+			}
+			return nil
+		})
+	}
+	lists(0, 2)
+	sampler.SetRunning("other kind", running, false)
+	sampler.SetRunning("app", stopped, false)
+	lists(0, 1) // the namespaces of the next interval are known
+
+	before := reader.count(stopped.Namespace, 0)
+
+	lists(0, 2)
+
+	if after := reader.count(stopped.Namespace, 0); before == 0 || after != before {
+		t.Errorf("%d lists of a namespace until its attempt ended, and %d in all", before, after)
+	}
 
 	metrics := func(name, role, uid string, memory ...string) {
 		t.Helper()
@@ -78,20 +148,14 @@ func TestSamples(t *testing.T) {
 	metrics("e-2", identity.RoleExecutor, "app", "3Gi")
 	metrics("other", identity.RoleExecutor, "another", "9Gi")
 
-	var driver, executors statusv1.UsageSamples
-	kit.Wait(t, "samples of all pods", func(context.Context) error {
-		d, e := sampler.Of(app, 1)
-		if driver, executors = d, e; driver.PeakMemoryMiB == 0 || executors.PeakMemoryMiB != 3072 {
-			return context.DeadlineExceeded
-		}
-		return nil
-	})
+	lists(4, 2)
 	stop()
 
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 
+	driver, executors := sampler.Of(app, 1)
 	if driver.PeakMemoryMiB != 800 || executors.Count < 2 {
 		t.Errorf("the driver: %+v, the executors: %+v", driver, executors)
 	}
