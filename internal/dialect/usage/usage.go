@@ -227,7 +227,13 @@ func countDriver(u *statusv1.UsageOfPods, driver lifecycle.PodUse, requested sta
 	case driver.From > 0:
 		until = cmp.Or(driver.Until, now)
 
-		u.UsageSums, u.Requested, u.Largest = times(requested, until-driver.From), statusv1.UsageRate{}, larger(u.Largest, requested)
+		sums := times(requested, until-driver.From)
+		if driver.Until > 0 && sameAmounts(u.UsageSums, sums) {
+			// The stored sums have the end of the driver. Its price may have changed since then, or its node is gone.
+			sums.CostNanos, requested.CostNanos = u.UsageSums.CostNanos, u.Largest.CostNanos
+		}
+
+		u.UsageSums, u.Requested, u.Largest = sums, statusv1.UsageRate{}, larger(u.Largest, requested)
 		if driver.Until == 0 {
 			u.Requested = requested
 		}
@@ -239,6 +245,12 @@ func countDriver(u *statusv1.UsageOfPods, driver lifecycle.PodUse, requested sta
 		return now
 	}
 	return last // the driver had ended before
+}
+
+// sameAmounts reports whether two sums differ at most in their costs.
+func sameAmounts(a, b statusv1.UsageSums) bool {
+	a.CostNanos, b.CostNanos = 0, 0
+	return a == b
 }
 
 // driverOf returns what the driver of an attempt has used; the zero value if nothing shows it.

@@ -225,6 +225,57 @@ func TestLostDriver(t *testing.T) {
 	}
 }
 
+// TestEndedPodsKeepTheirCost checks that a changed price applies to a driver that runs, and not to one whose end the
+// stored usage has, as long as its pod or an event shows it. The prices of an operator that restarted, or the price of
+// a deleted node, replaced the whole cost of such a driver. Executors that ended were settled.
+func TestEndedPodsKeepTheirCost(t *testing.T) {
+	const (
+		end  = start + 100
+		cost = 100 * 1408
+	)
+
+	driver := lifecycle.PodUse{Requests: small, From: start}
+	executor := lifecycle.Executor{Name: "app-exec-1", Attempt: 1, Use: lifecycle.PodUse{Requests: small, From: start, Until: start + 10}}
+	next := func(stored *statusv1.OperatorUsage, seen lifecycle.Observed, at, factor int64) *statusv1.OperatorUsage {
+		return Next(stored, Facts{
+			Attempt: 1, Seen: seen, Created: time.Unix(start, 0), Live: seen.Driver(1) != nil && seen.Driver(1).Use.Until == 0, Now: time.Unix(at, 0),
+			Price: func(pod lifecycle.PodUse) int64 { return factor * price(pod) },
+		})
+	}
+	shown := func(until int64) lifecycle.Observed {
+		use := driver
+		use.Until = until
+		return lifecycle.Observed{Drivers: []lifecycle.Driver{{Attempt: 1, Use: use}}, Executors: []lifecycle.Executor{executor}}
+	}
+
+	runs := next(nil, shown(0), start+50, 1)
+	if dearer := next(runs, shown(0), end, 3); dearer.Driver.CostNanos != 3*cost || dearer.Executors.CostNanos != 10*1408 {
+		t.Errorf("a driver that runs costs %d, and an executor that ended %d", dearer.Driver.CostNanos, dearer.Executors.CostNanos)
+	}
+
+	ended := next(runs, shown(end), end+1, 1)
+	if ended.Driver.CostNanos != cost {
+		t.Errorf("the driver costs %d, want %d", ended.Driver.CostNanos, cost)
+	}
+
+	gone := driver
+	gone.Until = end
+
+	for name, seen := range map[string]lifecycle.Observed{
+		"pod":   shown(end),
+		"event": {GonePods: []lifecycle.GonePod{{Name: "app-driver", Attempt: 1, Driver: true, Use: gone}}},
+	} {
+		for _, factor := range []int64{0, 3} {
+			after := next(ended, seen, end+60, factor)
+			after.Time = ended.Time
+
+			if diff := cmp.Diff(ended, after); diff != "" {
+				t.Errorf("%s, %d times the price: %s", name, factor, diff)
+			}
+		}
+	}
+}
+
 // TestUsageOfCluster checks the sums of a standalone cluster, which has no attempts. A pod that replaces another one
 // has its name. A pod whose end nobody observed counts until the pass that finds it missing.
 func TestUsageOfCluster(t *testing.T) {
