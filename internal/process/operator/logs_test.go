@@ -37,7 +37,7 @@ func TestLeaderChangesWhileLogIsKept(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t)
 			root := t.TempDir()
-			f.cfg.Logs = []keptlogs.Entry{{Store: "file://" + root, Wait: metav1.Duration{Duration: time.Second}}}
+			f.cfg.Logs = []keptlogs.Entry{{Store: "file://" + root, Wait: &metav1.Duration{Duration: time.Second}}}
 			keptlogs.ApplyDefaults(f.cfg.Logs)
 			node := kubelet.Start(t, "leaders-"+f.Namespace)
 			leader := f.start()

@@ -333,7 +333,7 @@ func TestOperatorRecordsRuns(t *testing.T) {
 
 	stop()
 
-	cfg.Logs = []keptlogs.Entry{{Store: "file://" + directory, Executors: keptlogs.ExecutorsFailed, MaxBytes: "16Mi", ExecutorMaxBytes: "256Ki", MaxExecutors: 20, Wait: metav1.Duration{Duration: time.Second}}}
+	cfg.Logs = []keptlogs.Entry{{Store: "file://" + directory, Executors: keptlogs.ExecutorsFailed, MaxBytes: "16Mi", ExecutorMaxBytes: "256Ki", MaxExecutors: new(20), Wait: &metav1.Duration{Duration: time.Second}}}
 	w.RunWith(cfg, time.Now)
 
 	for _, app := range []*v1beta2.SparkApplication{before, finish("after")} {
@@ -394,7 +394,7 @@ func TestDeletedRunIsRecorded(t *testing.T) {
 	w.GrantSparkRights()
 
 	cfg := world.Config(w.Namespace)
-	cfg.Logs = []keptlogs.Entry{{Store: "file://" + directory, Executors: keptlogs.ExecutorsFailed, MaxBytes: "16Mi", ExecutorMaxBytes: "256Ki", MaxExecutors: 20, Wait: metav1.Duration{Duration: time.Second}}}
+	cfg.Logs = []keptlogs.Entry{{Store: "file://" + directory, Executors: keptlogs.ExecutorsFailed, MaxBytes: "16Mi", ExecutorMaxBytes: "256Ki", MaxExecutors: new(20), Wait: &metav1.Duration{Duration: time.Second}}}
 	w.RunWith(cfg, time.Now)
 
 	records := func(name string) (texts []string, _ error) {

@@ -127,7 +127,7 @@ func (k *Keeper) indexed(ctx context.Context, t *task) (bool, error) {
 
 	entry := a.index.Of(t.uid)
 	if entry == nil {
-		full := t.executor != "" && a.index != nil && len(a.index.Executors) >= t.place.entry.MaxExecutors
+		full := t.executor != "" && a.index != nil && len(a.index.Executors) >= *t.place.entry.MaxExecutors
 		if full { // an earlier process has kept as many
 			k.mu.Lock()
 			k.omit(t)
@@ -160,6 +160,10 @@ func (t *task) answerTimeout() time.Duration {
 	return min(storeTimeout, max(minStoreWait, t.place.entry.Wait.Duration))
 }
 
+// patience returns how long a log is read and problems are not reported: as long as a deletion waits. If deletions do
+// not wait, it is minStoreWait, so that the end of a log is read and a short problem needs no report.
+func (t *task) patience() time.Duration { return cmp.Or(t.place.entry.Wait.Duration, minStoreWait) }
+
 // readIndex reads the index of a task's attempt, once. The caller holds the attempt's lock.
 func (*Keeper) readIndex(ctx context.Context, t *task) error {
 	a := t.attempt
@@ -185,8 +189,8 @@ func (p *problem) Unwrap() error { return p.err }
 
 func problemOf(reason string, err error) error { return &problem{reason, err} }
 
-// failed returns the time until the next try after a transient error. If the tries have lasted as long as a deletion
-// waits, it reports the error. The tries go on until the pod is gone.
+// failed returns the time until the next try after a transient error. If the tries have lasted for the task's patience,
+// it reports the error. The tries go on until the pod is gone.
 func (k *Keeper) failed(t *task, err error) time.Duration {
 	if err == nil {
 		return 0
@@ -199,12 +203,12 @@ func (k *Keeper) failed(t *task, err error) time.Duration {
 
 	k.mu.Lock()
 	t.tries, t.problem = t.tries+1, found
-	gone, late := t.gone, time.Since(t.since) >= t.place.entry.Wait.Duration
+	gone, late := t.gone, time.Since(t.since) >= t.patience()
 	delay := min(firstDelay<<min(t.tries, 12), maxDelay)
 	k.mu.Unlock()
 
 	if !late && !gone {
-		return min(delay, max(firstDelay, t.place.entry.Wait.Duration-time.Since(t.since)))
+		return min(delay, max(firstDelay, t.patience()-time.Since(t.since)))
 	}
 
 	cause := &lifecycle.Cause{Reason: found.reason, Message: found.Error()}
@@ -406,7 +410,7 @@ func (t *task) room() int {
 	case t.place.bucket != nil:
 		return 0
 	case t.executor != "":
-		return driverShare / t.place.entry.MaxExecutors
+		return driverShare / *t.place.entry.MaxExecutors
 	}
 	return driverShare - 16<<10 // for the index
 }

@@ -350,7 +350,7 @@ func (k *Keeper) add(t *task, pod *corev1.Pod) bool {
 		t.attempt.driver = t
 	} else {
 		t.executor = executorOf(pod)
-		if t.attempt.executors++; t.attempt.executors > t.place.entry.MaxExecutors {
+		if t.attempt.executors++; t.attempt.executors > *t.place.entry.MaxExecutors {
 			if !t.gone {
 				k.finished[pod.UID] = true
 			}
@@ -375,7 +375,7 @@ func (k *Keeper) add(t *task, pod *corev1.Pod) bool {
 // update changes a task after an event of its pod.
 func (t *task) update(follow, gone bool) {
 	if gone && !t.gone && t.cancel != nil {
-		time.AfterFunc(t.place.entry.Wait.Duration, t.cancel) // a lost node sends nothing, and does not end the stream
+		time.AfterFunc(t.patience(), t.cancel) // a lost node sends nothing, and does not end the stream
 	}
 
 	t.gone = t.gone || gone
@@ -478,7 +478,8 @@ func evictedByNode(pod *corev1.Pod) bool {
 }
 
 // Hold returns how long the deletion of a pod has to wait for its log; 0 if it need not wait. A deletion need not wait
-// if the log is kept, if a stream is open that will have all of it, or if the time to wait is over.
+// if the log is kept, if a stream is open that will have all of it, if the time to wait is over, or if the configured
+// time is 0.
 func (k *Keeper) Hold(kind schema.GroupVersionKind, key types.NamespacedName, pod *corev1.Pod) time.Duration {
 	if pod.DeletionTimestamp != nil {
 		return 0 // it is too late to wait
@@ -498,7 +499,7 @@ func (k *Keeper) Hold(kind schema.GroupVersionKind, key types.NamespacedName, po
 	}
 
 	k.mu.Lock()
-	if k.tasks[pod.UID] != t || t.opened && t.follow || t.gone {
+	if k.tasks[pod.UID] != t || t.opened && t.follow || t.gone || t.place.entry.Wait.Duration == 0 {
 		k.mu.Unlock()
 		return 0
 	}

@@ -41,7 +41,7 @@ type keeping struct {
 // entry returns an entry of the list "logs" with the defaults.
 func entry(url string) keptlogs.Entry {
 	return keptlogs.Entry{
-		Store: url, Executors: keptlogs.ExecutorsFailed, MaxBytes: "16Mi", ExecutorMaxBytes: "256Ki", MaxExecutors: 20, Wait: metav1.Duration{Duration: 10 * time.Second},
+		Store: url, Executors: keptlogs.ExecutorsFailed, MaxBytes: "16Mi", ExecutorMaxBytes: "256Ki", MaxExecutors: new(20), Wait: &metav1.Duration{Duration: 10 * time.Second},
 	}
 }
 

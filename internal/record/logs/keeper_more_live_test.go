@@ -78,7 +78,7 @@ func TestForgedPlace(t *testing.T) {
 // counts the others, and that the driver's log comes nevertheless.
 func TestManyFailedExecutors(t *testing.T) {
 	t.Parallel()
-	k := keep(t, directory(t), func(l *keptlogs.Entry) { l.MaxExecutors = 3 })
+	k := keep(t, directory(t), func(l *keptlogs.Entry) { l.MaxExecutors = new(3) })
 	k.RunWith(k.cfg, time.Now)
 	app := k.Application("pi")
 	driver := k.running(app, 1, "driver\n")

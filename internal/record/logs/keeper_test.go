@@ -100,7 +100,7 @@ func startUntil(parent context.Context, t *testing.T, logs lines, change func(*O
 	t.Helper()
 
 	o := Options{
-		Entries: []keptlogs.Entry{{Store: "file://" + t.TempDir(), Wait: metav1.Duration{Duration: time.Hour}}}, Streams: logs, Metrics: noMetrics{}, Log: logr.Discard(),
+		Entries: []keptlogs.Entry{{Store: "file://" + t.TempDir(), Wait: &metav1.Duration{Duration: time.Hour}}}, Streams: logs, Metrics: noMetrics{}, Log: logr.Discard(),
 		Stored: func(context.Context, store.Attempt) (*lifecycle.Logs, bool) { return nil, true },
 		Wake:   func(store.Attempt) {}, Report: func(store.Attempt, string) {},
 		List: func(context.Context, func(schema.GroupVersionKind, types.NamespacedName, *corev1.Pod)) {},
@@ -211,6 +211,34 @@ func TestDeletionContinues(t *testing.T) {
 	}
 }
 
+// TestDeletionWithoutWait checks that a deletion does not wait for a log if the configured time is 0s, that the keeper
+// reports no problem, and that the log is kept nevertheless. 0s became the default of 10s.
+func TestDeletionWithoutWait(t *testing.T) {
+	begun, free, pod := make(chan struct{}), make(chan struct{}), podOf("exec-1", "1", corev1.PodFailed)
+	reads := func(context.Context) (io.Reader, error) {
+		close(begun)
+		<-free
+		return strings.NewReader("one"), nil
+	}
+
+	k := start(t, lines{"exec-1": reads}, func(o *Options) {
+		o.Entries[0].Wait = &metav1.Duration{}
+		o.Report = func(_ store.Attempt, message string) { t.Errorf("reported: %s", message) }
+	})
+	if left := k.Hold(kind, key, pod); left != 0 {
+		t.Errorf("the deletion waits for %s", left)
+	}
+
+	<-begun
+	k.Gone(kind, key, pod)
+	close(free)
+	k.wait(t, "the log", k.idle)
+
+	if got := k.Result(appUID); got == nil || got.Place == "" || got.Cause.Reason != "" {
+		t.Errorf("the result is %+v", got)
+	}
+}
+
 // TestStatusWaitsForLog checks that the status write about the end of a driver waits while its log is read, and no
 // longer than joinTime. It does not wait for a driver that still runs, nor for a log that could not be read.
 func TestStatusWaitsForLog(t *testing.T) {
@@ -300,7 +328,7 @@ func TestCausesOfSeveralLogs(t *testing.T) {
 // some logs were kept after it was deleted, and more executors failed than are kept.
 func TestNothingIsLeft(t *testing.T) {
 	k := start(t, lines{"driver": text("driver"), "exec-1": text("one"), "exec-2": text("two"), "exec-3": text("three")}, func(o *Options) {
-		o.Entries[0].MaxExecutors = 2
+		o.Entries[0].MaxExecutors = new(2)
 		o.Stored = func(context.Context, store.Attempt) (*lifecycle.Logs, bool) { return nil, false }
 	})
 	k.Forget(appUID)
@@ -459,7 +487,7 @@ func TestExecutorsWithoutNumber(t *testing.T) {
 // answer.
 func TestSlowNodes(t *testing.T) {
 	all := lines{"fast": text("fast")}
-	k := start(t, all, func(o *Options) { o.Entries[0].MaxExecutors = 99 })
+	k := start(t, all, func(o *Options) { o.Entries[0].MaxExecutors = new(99) })
 
 	for i := range fastReaders {
 		name := fmt.Sprintf("slow-%d", i)

@@ -121,7 +121,7 @@ func TestThousandsOfFailedExecutors(t *testing.T) {
 	}
 
 	const kept = 20
-	k := keep(t, directory(t), func(l *keptlogs.Entry) { l.MaxExecutors = kept })
+	k := keep(t, directory(t), func(l *keptlogs.Entry) { l.MaxExecutors = new(kept) })
 	k.RunWith(k.cfg, time.Now)
 	app := k.Application("pi")
 	driver := k.running(app, 1, "driver\n")

@@ -322,7 +322,7 @@ func TestStoresThatHang(t *testing.T) {
 	k := start(t, logs, func(o *Options) {
 		o.Entries = nil
 		for _, of := range []string{"a", "b", "c"} {
-			o.Entries = append(o.Entries, keptlogs.Entry{Store: "file://" + t.TempDir(), NamespaceSelector: "of=" + of, Wait: metav1.Duration{Duration: time.Hour}, MaxExecutors: 100})
+			o.Entries = append(o.Entries, keptlogs.Entry{Store: "file://" + t.TempDir(), NamespaceSelector: "of=" + of, Wait: &metav1.Duration{Duration: time.Hour}, MaxExecutors: new(100)})
 		}
 
 		o.Labels = func(namespace string) map[string]string { return map[string]string{"of": namespace} }

@@ -46,9 +46,10 @@ type Entry struct {
 	ExecutorMaxBytes string `json:"executorMaxBytes,omitempty"`
 	// MaxExecutors is the largest number of executors of an attempt whose logs are kept: the first ones that end.
 	// Default 20.
-	MaxExecutors int `json:"maxExecutors,omitempty"`
-	// Wait is how long the deletion of a pod is delayed until its log is kept. Default 10s.
-	Wait metav1.Duration `json:"wait,omitzero"`
+	MaxExecutors *int `json:"maxExecutors,omitempty"`
+	// Wait is how long the deletion of a pod is delayed until its log is kept. With 0s, deletions do not wait. Default
+	// 10s.
+	Wait *metav1.Duration `json:"wait,omitempty"`
 	// StreamInterval is the time between two uploads of the log of a driver that runs, from 5s to 5m. It needs a store.
 	// Default: none; the log is read when the driver ends.
 	StreamInterval metav1.Duration `json:"streamInterval,omitzero"`
@@ -79,8 +80,7 @@ func ApplyDefaults(entries []Entry) {
 		l := &entries[i]
 		l.Executors = cmp.Or(l.Executors, ExecutorsFailed)
 		l.MaxBytes, l.ExecutorMaxBytes = cmp.Or(l.MaxBytes, "16Mi"), cmp.Or(l.ExecutorMaxBytes, "256Ki")
-		l.MaxExecutors = cmp.Or(l.MaxExecutors, 20)
-		l.Wait.Duration = cmp.Or(l.Wait.Duration, 10*time.Second)
+		l.MaxExecutors, l.Wait = cmp.Or(l.MaxExecutors, new(20)), cmp.Or(l.Wait, &metav1.Duration{Duration: 10 * time.Second})
 	}
 }
 
@@ -115,7 +115,7 @@ func Of(entries []Entry, namespace map[string]string) *Entry {
 	return nil
 }
 
-// Validate returns the faults of a list of entries, with their paths.
+// Validate returns the faults of a list of entries with their defaults, with their paths.
 func Validate(path *field.Path, entries []Entry) (errs field.ErrorList) {
 	if len(entries) > maxLogEntries {
 		return field.ErrorList{field.TooMany(path, len(entries), maxLogEntries)}
@@ -171,12 +171,12 @@ func (l *Entry) validateLimits(at *field.Path) (errs field.ErrorList) {
 		}
 	}
 
-	if l.MaxExecutors < 1 || l.MaxExecutors > maxLogExecutors {
-		errs = append(errs, field.Invalid(at.Child("maxExecutors"), l.MaxExecutors, fmt.Sprintf("must be from 1 to %d; to keep no logs of executors, set executors to None", maxLogExecutors)))
+	if *l.MaxExecutors < 1 || *l.MaxExecutors > maxLogExecutors {
+		errs = append(errs, field.Invalid(at.Child("maxExecutors"), *l.MaxExecutors, fmt.Sprintf("must be from 1 to %d; to keep no logs of executors, set executors to None", maxLogExecutors)))
 	}
 
-	if l.Store == "" && l.MaxExecutors > maxInConfigMap {
-		errs = append(errs, field.Invalid(at.Child("maxExecutors"), l.MaxExecutors, fmt.Sprintf("must be at most %d, because a ConfigMap has no room for more; or set store", maxInConfigMap)))
+	if l.Store == "" && *l.MaxExecutors > maxInConfigMap {
+		errs = append(errs, field.Invalid(at.Child("maxExecutors"), *l.MaxExecutors, fmt.Sprintf("must be at most %d, because a ConfigMap has no room for more; or set store", maxInConfigMap)))
 	}
 
 	if l.Wait.Duration < 0 || l.Wait.Duration > maxLogWait {
