@@ -3,8 +3,6 @@ package doctor
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
-	"encoding/pem"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/doctor/findings"
+	"github.com/sparkoperator/spark-operator/internal/cli/doctor/trust"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
 )
@@ -187,56 +186,32 @@ func (d *doctor) checkWebhook(ctx context.Context, o *Operator, h *hooks) {
 	}
 }
 
-// servingCertificate returns the certificate with which an operator serves its webhook, from the Secret that the
+// servingCertificate returns the certificate in PEM with which an operator serves its webhook, from the Secret that the
 // operator issues. It returns nil if there is none, or if the user may not read it.
-func (d *doctor) servingCertificate(ctx context.Context, o *Operator) *x509.Certificate {
+func (d *doctor) servingCertificate(ctx context.Context, o *Operator) []byte {
 	var secret corev1.Secret
 	if o.config != nil && o.config.Webhook.SelfSigned.Secret != "" {
 		_ = d.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.config.Webhook.SelfSigned.Secret}, &secret)
 	}
-
-	if block, _ := pem.Decode(secret.Data[corev1.TLSCertKey]); block != nil {
-		certificate, _ := x509.ParseCertificate(block.Bytes)
-		return certificate
-	}
-	return nil
+	return secret.Data[corev1.TLSCertKey]
 }
 
 // checkCertificates checks the certificates with which the API server verifies a webhook, and that they verify the
 // certificate with which the operator serves it, if this is known.
-func (d *doctor) checkCertificates(name string, bundle []byte, serving *x509.Certificate, level findings.Level, effect string, fix terminal.Command) {
-	last, n, roots := time.Time{}, 0, x509.NewCertPool()
-	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
-		certificate, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			continue
-		}
-		n++
-
-		roots.AddCert(certificate)
-
-		if certificate.NotAfter.After(last) {
-			last = certificate.NotAfter
-		}
-	}
-
-	left := time.Until(last)
-
-	var untrusted error
-	if serving != nil {
-		_, untrusted = serving.Verify(x509.VerifyOptions{Roots: roots})
-	}
+func (d *doctor) checkCertificates(name string, bundle, serving []byte, level findings.Level, effect string, fix terminal.Command) {
+	trusted := trust.Read(bundle)
+	left, last, untrusted := time.Until(trusted.Until), trusted.Until.UTC(), trusted.Verify(serving)
 
 	switch {
-	case n == 0:
+	case trusted.Roots == 0:
 		d.Add(level, "certificates", fix, "the API server trusts no certificate of %s (caBundle is empty), so %s", name, effect)
 	case left <= 0:
-		d.Add(level, "certificates", fix, "all certificates of %s expired, the last one on %s, so %s", name, last.UTC().Format(time.DateOnly), effect)
+		d.Add(level, "certificates", fix, "all certificates of %s expired, the last one on %s, so %s", name, last.Format(time.DateOnly), effect)
 	case untrusted != nil:
 		d.Add(level, "certificates", fix, "the API server does not trust the certificate with which the operator serves %s (%v), so %s", name, untrusted, effect)
 	case left < expiresSoon:
-		d.Add(findings.Warning, "certificates", fix, "the last certificate of %s expires on %s", name, last.UTC().Format(time.RFC3339))
+		d.Add(findings.Warning, "certificates", fix, "the last certificate of %s expires on %s", name, last.Format(time.RFC3339))
 	default:
-		d.Add(findings.OK, "certificates", "", "%s is trusted until %s", name, last.UTC().Format(time.DateOnly))
+		d.Add(findings.OK, "certificates", "", "%s is trusted until %s", name, last.Format(time.DateOnly))
 	}
 }

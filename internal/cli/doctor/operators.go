@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/settings/config"
+	"github.com/sparkoperator/spark-operator/internal/settings/config/peer"
 )
 
 // Operator is a Deployment of a Spark operator. This may be this project's operator, or another operator that serves
@@ -67,34 +67,6 @@ func Operators(ctx context.Context, c *kube.Client) ([]Operator, error) {
 	return found, nil
 }
 
-// namespaceFlag matches the flags of the kubeflow operator that select the served namespaces. Without them, it serves
-// all.
-var namespaceFlag = regexp.MustCompile(`^--?namespace(s|-selector|)="?([^"]*)"?$`)
-
-// readFlags sets the served namespaces from the flags of the kubeflow operator. An empty name beside others means all
-// namespaces, whatever their labels.
-func (o *Operator) readFlags(arguments []string) {
-	var names []string
-
-	served := &o.config.Namespaces
-	for _, argument := range arguments {
-		switch match := namespaceFlag.FindStringSubmatch(argument); {
-		case match == nil:
-		case match[1] == "-selector":
-			served.Selector = match[2]
-		default:
-			names = strings.Split(match[2], ",")
-		}
-	}
-
-	switch empty := slices.Contains(names, ""); {
-	case empty && len(names) > 1:
-		served.Selector = ""
-	case !empty:
-		served.Names = names
-	}
-}
-
 // operatorOf returns the operator that a Deployment runs. The second result is false if the Deployment is another
 // component, such as the webhook of the kubeflow operator or the History Server of this chart.
 func operatorOf(d *appsv1.Deployment) (Operator, bool) {
@@ -119,8 +91,8 @@ func operatorOf(d *appsv1.Deployment) (Operator, bool) {
 		o.Other, o.Groups = true, o.Groups[1:]
 	case strings.Contains(o.Image, "kubeflow/spark-operator"), strings.Contains(o.Image, "gcr.io/spark-operator"),
 		strings.Contains(o.Image, "googlecloudplatform/spark-operator"):
-		o.Other, o.Groups, o.config = true, o.Groups[:1], &config.Configuration{}
-		o.readFlags(containers[0].Args)
+		o.Other, o.Groups = true, o.Groups[:1]
+		o.config = &config.Configuration{Namespaces: peer.ServedNamespaces(containers[0].Args)}
 	}
 
 	if o.Version == "" {
