@@ -45,6 +45,8 @@ type Quota struct {
 	Attempt int32
 	// Requested reports that a request exists. As long as it exists, it may hold quota.
 	Requested bool
+	// Unread reports that the request could not be read. It may exist and hold quota, and the other facts are unknown.
+	Unread bool
 	// Asked is set after Create with QuotaRequest. It is valid for one pass only.
 	Asked bool
 	// Wait is why the pods of the next attempt may not be created yet; nil if they may. It is meaningful only with

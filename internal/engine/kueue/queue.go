@@ -124,7 +124,7 @@ func (q *Queue) Observe(ctx context.Context, owner client.Object, holder *corev1
 		return nil
 	case err != nil:
 		log.FromContext(ctx).V(1).Info("Could not read the Workload of a custom resource; assuming that it holds quota", "cause", err.Error())
-		return &lifecycle.Quota{Name: q.key(owner).Name, Requested: true}
+		return &lifecycle.Quota{Name: q.key(owner).Name, Requested: true, Unread: true}
 	case w != nil && metav1.IsControlledBy(w, owner):
 		seen := See(w)
 		seen.Unheld = holder != nil && seen.Reserved && !identity.OwnedBy(w, holder.UID)

@@ -2,11 +2,13 @@ package kueue_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,6 +61,27 @@ func pod(cpu, memory string) *corev1.Pod {
 		Name: "spark", Image: "spark", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}},
 		Resources: corev1.ResourceRequirements{Requests: queues.Quantities("cpu", cpu, "memory", memory)},
 	}}}}
+}
+
+// downReader is a client of an API server that does not answer.
+type downReader struct{ client.Reader }
+
+func (downReader) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("the API server does not answer")
+}
+
+// TestUnreadWorkload checks that a Workload which cannot be read counts as one that may exist, and that the other facts
+// count as unknown.
+func TestUnreadWorkload(t *testing.T) {
+	t.Parallel()
+
+	q := kueue.Queue{Live: downReader{}, Cached: func(string) client.Reader { return downReader{} }, Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}}
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "pi", Labels: map[string]string{kueue.QueueLabel: "research"}}}
+
+	want := &lifecycle.Quota{Name: workloadName, Requested: true, Unread: true}
+	if diff := cmp.Diff(want, q.Observe(t.Context(), owner, nil, true, time.Now())); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // ask requests quota for an attempt.

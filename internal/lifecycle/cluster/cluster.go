@@ -98,6 +98,13 @@ func (m Memory) WaitsInQueue(seen lifecycle.Observed) bool {
 	return q != nil && m.asks() && (!q.Asked || q.Wait != nil)
 }
 
+// EditWaits reports whether the objects of the cluster may not follow the spec of the given generation yet, because the
+// quota of the pods that exist may be for other pods.
+func (m Memory) EditWaits(seen lifecycle.Observed, generation int64) bool {
+	q := seen.Quota
+	return q != nil && m.Wants() && !m.asks() && m.Generation != generation && (q.Reserved || q.Unread) && !q.Asked
+}
+
 // asks reports whether not all objects of the cluster exist yet.
 func (m Memory) asks() bool { return slices.Contains(asking, m.Phase) }
 

@@ -57,7 +57,8 @@ func checkRules(t *testing.T, want Cluster, mem Memory, seen lifecycle.Observed,
 
 	evicts := seen.Quota != nil && seen.Quota.Evicted != nil
 	stops := want.Suspend || evicts
-	event := evicts && plan.Next.Phase == lifecycle.Suspended || slices.ContainsFunc(plan.Actions, queue.LeadsToDecision)
+	// After a transient error, the operator requests a pass itself.
+	event := seen.TransientError != nil || evicts && plan.Next.Phase == lifecycle.Suspended || slices.ContainsFunc(plan.Actions, queue.LeadsToDecision)
 
 	runs := mem.Phase != lifecycle.Running && plan.Next.Phase == lifecycle.Running
 	switch m := plan.Next; {
@@ -207,6 +208,8 @@ func (a generator) quota(seen *lifecycle.Observed) {
 	q := lifecycle.Quota{Name: "w", Requested: a.IntN(4) > 0, Attempt: int32(a.IntN(3))}
 	if q.Requested {
 		q.Reserved, q.Started = a.IntN(2) == 0, a.IntN(2) == 0
+	} else if a.IntN(3) == 0 {
+		q = lifecycle.Quota{Name: "w", Requested: true, Unread: true}
 	}
 
 	if q.Requested && a.IntN(3) == 0 {

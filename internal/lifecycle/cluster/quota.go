@@ -51,15 +51,17 @@ func (s *step) waitsInQueue() bool {
 // asks the queue. If the quota is for other pods, the queue's answer stops the cluster.
 func (s *step) outgrows() bool {
 	q := s.seen.Quota
+
+	waits := s.m.EditWaits(s.seen, s.want.Generation)
 	switch {
 	case q == nil, s.m.asks(), s.want.Invalid != nil:
 		return false
 	case s.evicted():
 		return true
-	case q.Reserved && !q.Asked && s.seen.TransientError == nil:
+	case waits && s.seen.TransientError == nil:
 		s.plan.Actions = append(s.plan.Actions, queue.Compare(s.m.Attempt))
 	}
-	return q.Reserved && !q.Asked
+	return waits
 }
 
 // settleQuota tells the queue what has become of the quota.

@@ -13,6 +13,7 @@ var (
 	unqueued = lifecycle.Quota{Name: "w"}
 	inQueue  = lifecycle.Quota{Name: "w", Requested: true, Attempt: 1}
 	admitted = lifecycle.Quota{Name: "w", Requested: true, Attempt: 1, Reserved: true}
+	unread   = lifecycle.Quota{Name: "w", Requested: true, Unread: true}
 )
 
 func replied(q lifecycle.Quota, wait string) lifecycle.Quota {
@@ -97,6 +98,13 @@ func TestQueue(t *testing.T) {
 			confirm, lifecycle.QuotaRequest, 1},
 		{row{name: "it starts, and its spec is edited: the queue is asked", want: two(edited), mem: memory(lifecycle.Launched), seen: in(membersOf(), started), objects: stand},
 			confirm, lifecycle.QuotaRequest, 1},
+		{row{name: "its spec is edited, and the request cannot be read: the queue is asked", want: two(edited), mem: memory(lifecycle.Running), seen: in(whole, unread), objects: stand, check: start},
+			confirm, lifecycle.QuotaRequest, 1},
+		{row{name: "its spec is edited, and the queue does not answer: the edit waits", want: two(edited), mem: memory(lifecycle.Running), seen: func() lifecycle.Observed {
+			o := in(whole, unread)
+			o.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "TooManyRequests"}}
+			return o
+		}(), objects: stand, check: start}, "", "", 0},
 		{row{name: "the edited spec has quota for other pods", want: two(edited), mem: memory(lifecycle.Running), seen: in(whole, outgrown), objects: stand,
 			trail: "Suspending", cause: eviction, check: repeatDelay}, "", "", 0},
 		{row{name: "the quota is for the edited spec", want: two(edited), mem: memory(lifecycle.Running), seen: in(whole, replied(started, "")), objects: stand,

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -15,6 +16,7 @@ type queueOfWorld struct {
 	attempt                                         int32
 	workers                                         int32 // of the pods that are requested
 	lost                                            bool  // a user deleted the request of pods that ran
+	down                                            bool  // requests to the API server about the queue fail
 }
 
 func (q *queueOfWorld) facts() *lifecycle.Quota {
@@ -39,6 +41,10 @@ func (q *queueOfWorld) settled(phase lifecycle.Phase) bool {
 
 // advance simulates the queue between two passes.
 func (q *queueOfWorld) advance(w *world) {
+	if q.down = !w.kind && w.Chance(0.15); q.down {
+		w.Tell("queue: requests fail")
+	}
+
 	switch {
 	case !q.requested:
 	case q.inactive:
@@ -50,7 +56,7 @@ func (q *queueOfWorld) advance(w *world) {
 	case !w.kind && w.Chance(0.01):
 		w.Tell("user: deletes the request")
 
-		*q = queueOfWorld{lost: q.lost || w.objects > services || len(w.pods) > 0}
+		*q = queueOfWorld{down: q.down, lost: q.lost || w.objects > services || len(w.pods) > 0}
 	case !q.reserved && (w.kind || w.Chance(0.4)):
 		w.Tell("queue: admitted")
 
@@ -124,6 +130,33 @@ func (w *world) act(a lifecycle.Action, seen *lifecycle.Observed) {
 
 		seen.Quota = answer
 	}
+}
+
+// observe returns the facts about the queue at the start of a pass. If requests fail, the cache may lack the request.
+func (q *queueOfWorld) observe(w *world) *lifecycle.Quota {
+	if q.down && w.Chance(0.5) {
+		return &lifecycle.Quota{Name: "w", Requested: true, Unread: true}
+	}
+	return q.facts()
+}
+
+// decideInSpite decides again after an action of the plan failed, with the error as a fact. It returns nil if the error
+// is too recent to be a fact, so that the pass ends without a decision.
+func (w *world) decideInSpite(t *testing.T, seen *lifecycle.Observed) *Plan {
+	if w.Chance(0.5) {
+		return nil
+	}
+
+	seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "TooManyRequests", Message: "m"}, Since: w.Now.Add(-time.Minute)}
+	seen.Confirmed, seen.PodsConfirmed, seen.CacheBehind = false, false, false
+
+	plan := Step(w.want, w.stored, *seen, w.known, w.Now)
+	checkPlan(t, w.want, w.stored, *seen, w.known, w.Now, plan)
+
+	if len(plan.Actions) > 0 {
+		w.Fail("requested in spite of a transient error: %v", plan.Actions)
+	}
+	return &plan
 }
 
 // checkAdmitted checks that the objects of a cluster are created only with quota.

@@ -224,11 +224,18 @@ func (w *world) pass(t *testing.T) {
 	w.Passes++
 	seen := lifecycle.Observed{Members: slices.Clone(w.cache), AuxiliaryCount: w.seen, AuxiliaryServices: min(w.seen, services)}
 	before := w.stored
-	plan := w.decide(t, &seen)
+
+	decided := w.decide(t, &seen)
+	if decided == nil {
+		w.Due = w.Now // the pass failed, and is repeated
+		return
+	}
+
+	plan := *decided
 	check, trail := plan.RequeueAfter, plan.Transitions
 
 	goes := !plan.Next.Wants() && (w.want.Invalid == nil || plan.Next.Phase != lifecycle.Running)
-	if plan.Next.Wants() && w.want.Invalid == nil && w.want.Hold == nil && !plan.Next.WaitsInQueue(seen) {
+	if plan.Next.Wants() && w.want.Invalid == nil && w.want.Hold == nil && !plan.Next.WaitsInQueue(seen) && !plan.Next.EditWaits(seen, w.want.Generation) {
 		if plan.Next.asks() {
 			w.checkAdmitted()
 		}
@@ -266,15 +273,19 @@ func (w *world) pass(t *testing.T) {
 	w.Wake(check)
 }
 
-// decide decides until no action leads to another decision.
-func (w *world) decide(t *testing.T, seen *lifecycle.Observed) (plan Plan) {
+// decide decides until no action leads to another decision. It returns nil if an action failed and the pass ends.
+func (w *world) decide(t *testing.T, seen *lifecycle.Observed) *Plan {
 	if w.queue != nil {
-		seen.Quota = w.queue.facts()
+		seen.Quota = w.queue.observe(w)
 	}
 
 	for range 7 {
-		plan = Step(w.want, w.stored, *seen, w.known, w.Now)
+		plan := Step(w.want, w.stored, *seen, w.known, w.Now)
 		checkPlan(t, w.want, w.stored, *seen, w.known, w.Now, plan)
+
+		if len(plan.Actions) > 0 && w.queue.down {
+			return w.decideInSpite(t, seen)
+		}
 
 		again := false
 		for _, a := range plan.Actions {
@@ -284,12 +295,12 @@ func (w *world) decide(t *testing.T, seen *lifecycle.Observed) (plan Plan) {
 		}
 
 		if !again {
-			return plan
+			return &plan
 		}
 	}
 
 	w.Fail("the pass decides again and again")
-	return plan
+	return nil
 }
 
 // ensureObjects ensures the cluster's objects and returns their state.

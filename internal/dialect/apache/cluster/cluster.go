@@ -222,7 +222,7 @@ func faultsOf(sc *sparkv1.SparkCluster, err error) []*dialect.FieldError {
 // in which the cluster's objects must exist (Memory.Wants), these are all objects of the spec. In other phases the set
 // is empty, so the operator deletes all objects, except the Services of a suspended cluster, whose addresses stay. If
 // an edited spec is invalid, the operator does not change the objects of a running cluster. If the cluster is held, it
-// changes nothing either.
+// changes nothing either. While the cluster or its edit waits for an answer of the queue, it changes nothing as well.
 //
 // Inherited StatefulSets are kept, because their selectors are equal to those of the wanted StatefulSets. Their pods
 // run unchanged until the cluster is edited. If a StatefulSet cannot be updated to match an edit, another StatefulSet
@@ -240,7 +240,7 @@ func (c Clusters) AuxiliaryObjects(sc *sparkv1.SparkCluster, seen lifecycle.Obse
 	}
 
 	c.Defaults = launch.Admitted(c.Defaults, seen)
-	if status.Memory(sc, seen).WaitsInQueue(seen) {
+	if m := status.Memory(sc, seen); m.WaitsInQueue(seen) || m.EditWaits(seen, sc.Generation) {
 		return dialect.AuxiliaryObjects{Unsettled: true}
 	}
 

@@ -106,12 +106,14 @@ func TestClusterInQueue(t *testing.T) {
 	}
 
 	w.sc.Generation--
+	w.sc.Status.Operator.Generation = w.sc.Generation // as after the answer that the quota is for the edited spec
 
 	if diff := cmp.Diff([]string{"spot", "spot"}, w.pools(&admitted)); diff != "" {
 		t.Errorf("the edited StatefulSets do not keep what the queue added: %s", diff)
 	}
 
 	w.sc.Generation--
+	w.sc.Status.Operator.Generation = w.sc.Generation
 
 	evicted := admitted
 	evicted.Evicted = &lifecycle.Cause{Reason: "Preempted", Message: "for another"}
@@ -135,6 +137,48 @@ func TestClusterInQueue(t *testing.T) {
 
 	if diff := cmp.Diff([]string{"slow", "slow"}, w.pools(&admitted)); diff != "" {
 		t.Errorf("the StatefulSets of the next admission: %s", diff)
+	}
+}
+
+// TestEditWaitsForItsQueue checks that the objects of a running cluster do not follow an edit until the queue has
+// answered that their quota is for the edited spec. While requests to the queue failed for 3 s, the edited StatefulSets
+// were applied, and the new workers ran without quota.
+func TestEditWaitsForItsQueue(t *testing.T) {
+	for name, facts := range map[string]lifecycle.Quota{
+		"the answer fails":                 admitted,
+		"the Workload cannot be read":      {Name: admitted.Name, Requested: true, Unread: true},
+		"the Workload is read, not asked":  {Name: admitted.Name, Requested: true, Attempt: 1, Reserved: true},
+		"the answer fails, an old request": {Name: admitted.Name, Requested: true, Reserved: true},
+	} {
+		for _, pods := range []int{0, 2} { // Submitted, RunningHealthy
+			w := newClusterWorld(t)
+			w.queued(lifecycle.Quota{}, placed)
+			w.queued(admitted, placed)
+
+			if pods > 0 {
+				w.observePods(pods)
+				w.queued(admitted, placed)
+			}
+
+			editTo(20, nil)(w.sc)
+
+			w.seen.Quota = &facts
+			w.seen.TransientError = &lifecycle.TransientError{Cause: lifecycle.Cause{Reason: "TooManyRequests", Message: "m"}, Since: w.now}
+			sc := w.sc.DeepCopy()
+			w.c.Decide(sc, w.seen, w.now.Add(time.Minute))
+
+			if s := w.c.AuxiliaryObjects(sc, w.seen); !s.Unsettled {
+				t.Errorf("%s, %d pods: %d objects follow the edit", name, pods, len(s.Objects))
+			}
+
+			answer := admitted
+			answer.Asked, w.seen.Quota, w.seen.TransientError = true, &answer, nil
+			w.c.Decide(w.sc, w.seen, w.now.Add(time.Minute))
+
+			if s := w.c.AuxiliaryObjects(w.sc, w.seen); s.Unsettled {
+				t.Errorf("%s, %d pods: the edit waits after the answer", name, pods)
+			}
+		}
 	}
 }
 
