@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -139,6 +140,25 @@ func TestRejectedDeletion(t *testing.T) {
 	if again, err := reportRejection(view, invalid); again.Fact != nil || err != nil ||
 		outcome.Add(again).Rejected != outcome.Rejected {
 		t.Errorf("after a refusal: %v", err)
+	}
+}
+
+// TestRejectedDeletionOfRun checks that the rejected deletion of a run is reported and repeated, and is no fact. A
+// schedule took it for the rejection of the run that was due.
+func TestRejectedDeletionOfRun(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "sparkapplications"}, "r", errors.New("runs are kept"))
+
+	outcome, err := refusedDeletion(fmt.Errorf("delete r: %w", forbidden))
+	if outcome.Fact != nil || err != nil || outcome.Rejected == nil || !strings.Contains(outcome.Rejected.Message, "runs are kept") || outcome.RequeueAfter <= 0 {
+		t.Errorf("refused: %+v, %v", outcome, err)
+	}
+
+	if outcome, err := refusedDeletion(errors.New("timeout")); outcome.Rejected != nil || outcome.RequeueAfter != 0 || err == nil {
+		t.Errorf("transient error: %+v, %v", outcome, err)
+	}
+
+	if outcome, err := refusedDeletion(nil); outcome.Rejected != nil || outcome.RequeueAfter != 0 || err != nil {
+		t.Errorf("deleted: %+v, %v", outcome, err)
 	}
 }
 

@@ -3,13 +3,18 @@ package apply
 import (
 	"context"
 	"slices"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sparkoperator/spark-operator/internal/engine/apianswer"
 	"github.com/sparkoperator/spark-operator/internal/engine/dependents"
 	"github.com/sparkoperator/spark-operator/internal/engine/runs"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
+
+// deletionInterval is the time after which the rejected deletion of a run is repeated.
+const deletionInterval = 15 * time.Second
 
 func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision, action lifecycle.Action) (Outcome, error) {
 	acts := runs.Client{Dependents: a.Dependents, Kind: a.Kind.(runs.Kind), Owner: view.Owner, Known: view.Set.Runs}
@@ -29,9 +34,20 @@ func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision,
 		if after > 0 || err != nil {
 			return Outcome{RequeueAfter: after}, err
 		}
-		return reportRejection(view, acts.Delete(ctx, action.Name))
+		return refusedDeletion(acts.Delete(ctx, action.Name))
 	}
 	return Outcome{}, lifecycle.Bugf("the decision contains an action that the operator cannot carry out")
+}
+
+// refusedDeletion returns the outcome of a run's deletion. A rejected deletion is reported and repeated, but is no fact:
+// in a decision about runs, a rejection is that of the run that is due. The schedule waits for an active run in any
+// case, and an ended run beyond the history limits delays nothing.
+func refusedDeletion(err error) (Outcome, error) {
+	cause, _ := apianswer.Rejection(err)
+	if cause.Reason == "" {
+		return Outcome{}, err
+	}
+	return Outcome{Rejected: &apianswer.Wait{Reason: cause.Reason, Message: err.Error()}, RequeueAfter: deletionInterval}, nil
 }
 
 // createRun creates a run, unless an earlier action of the same pass has created it.
