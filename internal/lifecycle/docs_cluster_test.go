@@ -33,5 +33,7 @@ but Ended and Done. It judges the cluster by the state of the objects and by the
 - The operator retries an object that the API server rejects, for as long as it takes. Retries do not change the status.
 - All objects and pods of a failed cluster are deleted before it is Done. An edit starts it again only after that.
 - An edit has no effect on a running cluster if no objects can be rendered from it.
+- An edit of a cluster in a queue has no effect until the operator has read that its quota is for the edited spec.
+- If the operator's clock goes back, no time limit takes longer than its own duration from then on.
 `)
 }

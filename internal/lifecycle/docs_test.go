@@ -151,6 +151,8 @@ terminationRequeuePeriodMillis sets this interval (2 s by default).
   launched. The operator never ends a live attempt because of its node.
 - If restarts are limited, each restart counts from the decision to make it, before its interval. If a limit prevents
   another attempt, the cause names the limit and how the last attempt ended.
+- If the operator's clock goes back, or a replica with an earlier clock takes over, no wait takes longer than its own
+  duration from then on. Stored times that are in the future count as the present.
 
 ### What is deleted before the reason is stored
 

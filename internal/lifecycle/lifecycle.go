@@ -132,6 +132,18 @@ type Memory struct {
 	Logs Logs
 }
 
+// Corrected returns the memory with corrected times (CorrectTimes), for the case that the operator's clock went back, or
+// that another replica with an earlier clock took over. NextAttempt keeps its distance from the time at which it was
+// stored, which is Since.
+func (m Memory) Corrected(now time.Time) Memory {
+	if ahead := m.Since.Sub(now); ahead > 0 && !m.NextAttempt.IsZero() {
+		m.NextAttempt = m.NextAttempt.Add(-ahead)
+	}
+
+	CorrectTimes(now, &m.Since, &m.SubmittedAt, &m.UngatedAt, &m.EndedAt, &m.ShortSince)
+	return m
+}
+
 // StopDuration is the time in which a driver that stops exits. It deletes its own Service at the beginning of that time
 // (KubernetesClusterSchedulerBackend.stop with spark.kubernetes.driver.service.deleteOnTermination), so objects of a
 // live driver are created again only if they have been missing for longer.
@@ -548,4 +560,15 @@ func NotInFuture(t, now time.Time) time.Time {
 		return now
 	}
 	return t
+}
+
+// CorrectTimes sets those of the given times that are in the future to the current time. A remembered time is in the
+// future if the operator's clock was ahead when the time was stored. A timer that counts from it would otherwise be late
+// by the whole difference.
+func CorrectTimes(now time.Time, times ...*time.Time) {
+	for _, t := range times {
+		if t.After(now) {
+			*t = now
+		}
+	}
 }

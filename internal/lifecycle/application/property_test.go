@@ -484,6 +484,66 @@ func TestAnything(t *testing.T) {
 	}
 }
 
+// TestClockWentBack checks decisions whose memory was stored by a clock that was hours ahead. No timer may be further
+// ahead than the longest duration of the application: a retry and the deletion of an expired application came hours
+// late, and a driver that had vanished in Launched was not read live for hours.
+func TestClockWentBack(t *testing.T) {
+	const ahead, longest = 20 * time.Hour, 10 * time.Minute // the generators use shorter durations
+
+	for seed := range uint64(effort.Count(t, 10000)) {
+		a := generator{rand.New(rand.NewPCG(seed, 23))}
+
+		app, mem, seen := a.app(), a.memory(decisionTime.Add(ahead)), a.observed(decisionTime)
+		if mem.Since.IsZero() {
+			mem.Since = decisionTime.Add(ahead) // every stored phase has this time
+		}
+
+		if seed%2 == 1 {
+			a.addApacheSettings(decisionTime, &app, &mem, &seen)
+		}
+
+		app.Restart.Max = max(app.Restart.Max, time.Second) // 0 means no limit
+
+		plan := Step(app, mem, seen, decisionTime)
+		if plan.RequeueAfter > longest || plan.Limit.At.After(decisionTime.Add(longest)) {
+			t.Fatalf("seed %d: the next pass in %s is after %s, the limit is %+v; memory %+v", seed, mem.Phase, plan.RequeueAfter, plan.Limit, mem)
+		}
+	}
+}
+
+// TestTimersAfterTheClockWentBack checks that three timers last for their own duration, counted from the correction of
+// the clock.
+func TestTimersAfterTheClockWentBack(t *testing.T) {
+	const ahead, wait = 20 * time.Hour, 40 * time.Second
+
+	then := decisionTime.Add(ahead)
+	memory := func(phase lifecycle.Phase) lifecycle.Memory {
+		return lifecycle.Memory{Phase: phase, Since: then, Attempt: 1, AttemptID: "id", SpecHash: "1:a", Runs: 1, Submissions: 1, SubmittedAt: then}
+	}
+	ended := func(phase lifecycle.Phase) lifecycle.Memory {
+		m := memory(phase)
+		m.Outcome, m.EndedAt = lifecycle.Lost, then
+		return m
+	}
+
+	retry := ended(lifecycle.Waiting)
+	retry.NextAttempt = then.Add(wait)
+
+	app := lifecycle.App{UID: "u", SpecHash: "1:a", MissingGrace: wait, TTL: new(wait), Restart: lifecycle.Restart{Policy: lifecycle.Always, FailureInterval: wait}}
+	for name, mem := range map[string]lifecycle.Memory{
+		"the retry": retry, "the live read of a missing driver": memory(lifecycle.Launched), "the expiry": ended(lifecycle.Done),
+	} {
+		plan := Step(app, mem, lifecycle.Observed{}, decisionTime)
+		if plan.RequeueAfter != wait {
+			t.Errorf("%s: the next pass is after %s, want %s", name, plan.RequeueAfter, wait)
+		}
+
+		if plan = Step(app, plan.Next, lifecycle.Observed{}, decisionTime.Add(wait)); len(plan.Actions) == 0 {
+			t.Errorf("%s: nothing is requested after %s: %+v", name, wait, plan)
+		}
+	}
+}
+
 func inTable(from, to lifecycle.Phase) bool {
 	return slices.ContainsFunc(Transitions, func(e Edge) bool { return e.To == to && slices.Contains(e.From, from) })
 }

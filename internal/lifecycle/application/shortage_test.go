@@ -83,7 +83,7 @@ func TestExecutorsThatAreNotMade(t *testing.T) {
 		{"no executor for hours", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(-9000)), runs(),
 			ask, time.Minute, -9000, lifecycle.Cause{}, false},
 		{"the clock was set back", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(90)), runs(),
-			nil, startupQueryDelay, 90, lifecycle.Cause{}, false},
+			nil, startupQueryDelay, 60, lifecycle.Cause{}, false},
 		{"the probe is accepted", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)),
 			answered(runs(), lifecycle.Cause{}), nil, 4 * second, 50, lifecycle.Cause{}, false},
 		{"a quota rejects the probe", appWith(executorNumbers(2, 2)), memoryIn(lifecycle.Ready, shortSince(50)),

@@ -60,7 +60,7 @@ const (
 // If Step is called again with mem = plan.Next and otherwise the same arguments, it enters no phase and requests only
 // live reads and deletions.
 func Step(app lifecycle.App, mem lifecycle.Memory, seen lifecycle.Observed, now time.Time) lifecycle.Plan {
-	s := &step{app: app, seen: seen, now: now, m: mem, stored: mem}
+	s := &step{app: app, seen: seen, now: now, m: mem.Corrected(now), stored: mem}
 	s.run()
 	s.ensureBudget()
 	s.settleQuota()
@@ -317,7 +317,7 @@ func (s *step) launchTimedOut() *lifecycle.Cause {
 		return nil
 	}
 
-	if outcome, cause, over := s.expired(deadlineAfter(s.seen.TransientError.Since, s.app.Deadlines.DriverStart, lifecycle.Refused, lifecycle.ReasonStartTimedOut,
+	if outcome, cause, over := s.expired(deadlineAfter(lifecycle.NotInFuture(s.seen.TransientError.Since, s.now), s.app.Deadlines.DriverStart, lifecycle.Refused, lifecycle.ReasonStartTimedOut,
 		"the driver pod could not be created")); over && outcome == lifecycle.Refused {
 		return &cause
 	}

@@ -259,6 +259,23 @@ func TestAnything(t *testing.T) {
 	}
 }
 
+// TestClockWentBack checks that the time limit of a start or a rollout does not pass late if the memory was stored by a
+// clock that was hours ahead. The limit counted from that time.
+func TestClockWentBack(t *testing.T) {
+	for _, mem := range []Memory{memory(lifecycle.Launched), memory(lifecycle.Running, func(m *Memory) { m.Complete = time.Time{} })} {
+		want, now := two(), began.Add(-20*time.Hour)
+		for deadline := now.Add(want.Start); now.Before(deadline); {
+			plan := Step(want, mem, lifecycle.Observed{}, stand, now)
+			mem, now = plan.Next, now.Add(plan.RequeueAfter)
+		}
+
+		mem = Step(want, mem, lifecycle.Observed{}, stand, now).Next
+		if mem.Cause.Reason != ReasonStartTimedOut && mem.Cause.Reason != ReasonRolloutTimedOut {
+			t.Errorf("after %s in %s: %+v", want.Start, mem.Phase, mem.Cause)
+		}
+	}
+}
+
 func inTable(from, to lifecycle.Phase) bool {
 	return slices.ContainsFunc(Transitions,
 		func(e application.Edge) bool { return e.To == to && slices.Contains(e.From, from) })

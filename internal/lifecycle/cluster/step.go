@@ -26,6 +26,8 @@ const (
 // nothing.
 func Step(want Cluster, mem Memory, seen lifecycle.Observed, objects Objects, now time.Time) Plan {
 	s := &step{want: want, seen: seen, objects: objects, now: now, m: mem}
+	lifecycle.CorrectTimes(now, &s.m.Since, &s.m.Begun, &s.m.Complete)
+
 	if !want.Deleting {
 		s.run()
 		s.settleQuota()

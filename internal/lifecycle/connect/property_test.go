@@ -222,6 +222,26 @@ func TestAnything(t *testing.T) {
 	}
 }
 
+// TestClockWentBack checks decisions whose memory was stored by a clock that was hours ahead. The next server must not
+// start hours later than it would have.
+func TestClockWentBack(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+	for seed := range uint64(effort.Count(t, 10000)) {
+		a := generator{rand.New(rand.NewPCG(seed, 23))}
+
+		app, mem, seen := a.app(), a.memory(now.Add(20*time.Hour)), a.observed(now)
+		if mem.Since.IsZero() {
+			mem.Since = now.Add(20 * time.Hour) // every stored phase has this time
+		}
+
+		// The generator makes times that differ by up to half an hour.
+		if plan := Step(app, mem, seen, now); plan.RequeueAfter > time.Hour {
+			t.Fatalf("seed %d: the next pass in %s is after %s; memory %+v", seed, mem.Phase, plan.RequeueAfter, mem)
+		}
+	}
+}
+
 func inTable(from, to lifecycle.Phase) bool {
 	return slices.ContainsFunc(Transitions,
 		func(e application.Edge) bool { return e.To == to && slices.Contains(e.From, from) })
