@@ -33,8 +33,9 @@ func IsQuotaWait(reason string) bool {
 //   - Delete with QuotaRequest gives the quota back. As after every deletion, the reason is stored before.
 //   - Create with QuotaReturn gives the quota back after an eviction, when no pod is left that uses it. The request
 //     stays in the queue.
-//   - Create with QuotaStarted reports to the queue that all pods are ready, and Delete with it that they no longer
-//     are.
+//   - Create with QuotaStarted reports to the queue that all pods are ready. While pods run, the report is not taken
+//     back: a driver whose program needs no executors any more looks like one that has lost them, and a queue may stop
+//     pods that it does not count as ready.
 //   - Create with QuotaHeld binds the request to a pod that uses the quota, so that the quota is free only after that
 //     pod if the custom resource is deleted.
 //   - Create with QuotaFinished reports that the attempt has ended (Plan.Next.Outcome) although its driver pod is kept.

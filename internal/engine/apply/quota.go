@@ -31,8 +31,8 @@ type Queue interface {
 	GiveBack(ctx context.Context, owner client.Object, attempt int32, now time.Time) error
 	// Hold keeps the request until a pod is gone, even if the custom resource is deleted before. The pod may be nil.
 	Hold(ctx context.Context, owner client.Object, pod *corev1.Pod) error
-	// Ready reports whether all pods are ready.
-	Ready(ctx context.Context, owner client.Object, ready bool, now time.Time) error
+	// Ready reports that all pods are ready.
+	Ready(ctx context.Context, owner client.Object, now time.Time) error
 	// Finish reports that an attempt has ended.
 	Finish(ctx context.Context, owner client.Object, outcome lifecycle.Outcome, now time.Time) error
 }
@@ -58,7 +58,6 @@ func (a Applier) actOnQuota(ctx context.Context, view dependents.View, d Decisio
 		return Outcome{}, lifecycle.Bugf("the decision asks for quota, but there is no queue")
 	}
 
-	created := action.Verb == lifecycle.Create
 	switch action.Part {
 	case lifecycle.QuotaRequest:
 		if action.Verb != lifecycle.Delete {
@@ -70,7 +69,7 @@ func (a Applier) actOnQuota(ctx context.Context, view dependents.View, d Decisio
 	case lifecycle.QuotaHeld:
 		return refusedReport(a.Queue.Hold(ctx, view.Owner, view.Set.Holder()))
 	case lifecycle.QuotaStarted:
-		return refusedReport(a.Queue.Ready(ctx, view.Owner, created, view.Now))
+		return refusedReport(a.Queue.Ready(ctx, view.Owner, view.Now))
 	}
 	return a.finishQuota(ctx, view, d)
 }

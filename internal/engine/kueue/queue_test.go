@@ -182,7 +182,7 @@ func TestLifeOfARequest(t *testing.T) {
 		t.Errorf("the executors are placed at %+v", got)
 	}
 
-	b.must(b.queue.Ready(t.Context(), b.owner, true, time.Now()))
+	b.must(b.queue.Ready(t.Context(), b.owner, time.Now()))
 
 	seen := b.queue.Observe(t.Context(), b.owner, nil, true, time.Now())
 	if !seen.Requested || !seen.Reserved || !seen.Started || seen.Attempt != 1 || seen.Evicted != nil {
@@ -421,7 +421,7 @@ func TestForeignWorkloads(t *testing.T) {
 	b.must(b.API.Create(t.Context(), theirs))
 	b.waits(b.ask(1), lifecycle.ReasonQuotaRequestFailed, `Workload "configmap-pi" does not belong to this resource (it has no owner)`)
 	b.must(b.queue.Release(t.Context(), b.owner))
-	b.must(b.queue.Ready(t.Context(), b.owner, true, time.Now()))
+	b.must(b.queue.Ready(t.Context(), b.owner, time.Now()))
 	b.must(b.queue.Finish(t.Context(), b.owner, lifecycle.Failed, time.Now()))
 
 	if seen := b.queue.Observe(t.Context(), b.owner, nil, true, time.Now()); seen == nil || seen.Requested {

@@ -14,9 +14,8 @@ import (
 
 // Kueue's own integrations write these messages (jobframework.generatePodsReadyCondition).
 const (
-	messageNotReady   = "Not all pods are ready or succeeded"
-	messageRecovering = "At least one pod has failed, waiting for recovery"
-	messageReady      = "All pods reached readiness and the workload is running"
+	messageNotReady = "Not all pods are ready or succeeded"
+	messageReady    = "All pods reached readiness and the workload is running"
 )
 
 // giveBack clears the reservation of an evicted Workload. Kueue itself has set everything else at the eviction: the
@@ -60,18 +59,16 @@ func (w *Workload) set(condition string, status bool, reason, message string, no
 	})
 }
 
-// Ready reports to Kueue whether all pods are ready.
-func (q *Queue) Ready(ctx context.Context, owner client.Object, ready bool, now time.Time) error {
+// Ready reports to Kueue that all pods are ready. The operator of spark.apache.org may have reported before that pods
+// are missing again.
+func (q *Queue) Ready(ctx context.Context, owner client.Object, now time.Time) error {
 	return q.report(ctx, owner, func(w *Workload) {
-		before := meta.FindStatusCondition(w.Status.Conditions, PodsReady)
-		switch {
-		case ready && before != nil && (before.Reason == reasonWaitForRecovery || before.Reason == reasonRecovered):
-			w.set(PodsReady, true, reasonRecovered, messageReady, now)
-		case ready:
-			w.set(PodsReady, true, reasonStarted, messageReady, now)
-		case w.is(PodsReady):
-			w.set(PodsReady, false, reasonWaitForRecovery, messageRecovering, now)
+		reason := reasonStarted
+		if before := meta.FindStatusCondition(w.Status.Conditions, PodsReady); before != nil && (before.Reason == reasonWaitForRecovery || before.Reason == reasonRecovered) {
+			reason = reasonRecovered
 		}
+
+		w.set(PodsReady, true, reason, messageReady, now)
 	})
 }
 

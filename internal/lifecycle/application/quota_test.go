@@ -222,6 +222,8 @@ func TestReleaseOfQuota(t *testing.T) {
 		{"an executor is not ready", app, memoryIn(lifecycle.Running), in(withExecutors(runs, lifecycle.DriverPending), admitted), at(60), want{}},
 		{"the queue knows that all pods are ready", app, memoryIn(lifecycle.Running),
 			in(withExecutors(runs, lifecycle.DriverRunning), says(admitted, func(q *lifecycle.Quota) { q.Started = true })), at(60), want{}},
+		{"an executor is lost: the report stays", app, memoryIn(lifecycle.Running),
+			in(withExecutors(runs, lifecycle.DriverPending), says(admitted, func(q *lifecycle.Quota) { q.Started = true })), at(60), want{}},
 		{"deleted: the request goes with the application", secondFamily(func(a *lifecycle.App) { a.Deleting = true }), memoryIn(lifecycle.Running),
 			in(nothing, admitted), at(60), want{}},
 	})

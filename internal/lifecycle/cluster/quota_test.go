@@ -83,6 +83,8 @@ func TestQueue(t *testing.T) {
 		{row{name: "it starts, and the request would go with the cluster", want: two(), mem: memory(lifecycle.Launched), seen: in(membersOf(), unheld), objects: stand, cause: ReasonMasterNotReady, check: repeatDelay},
 			create, lifecycle.QuotaHeld, 1},
 		{row{name: "the queue knows that it runs", want: two(), mem: memory(lifecycle.Running), seen: in(whole, started), objects: stand}, "", "", 0},
+		{row{name: "it runs, and all workers are lost: the report stays", want: two(), mem: memory(lifecycle.Running), seen: in(membersOf(member("master")), started), objects: stand,
+			reported: ReasonWorkersNotReady, cause: ReasonWorkersNotReady}, "", "", 0},
 		{row{name: "it runs: evicted", want: two(), mem: memory(lifecycle.Running), seen: in(whole, evicted(admitted)), objects: stand, trail: "Suspending",
 			cause: eviction, check: repeatDelay}, "", "", 0},
 		{row{name: "it starts: evicted", want: two(), mem: memory(lifecycle.Launched), seen: in(membersOf(), evicted(admitted)), objects: stand, trail: "Suspending",
