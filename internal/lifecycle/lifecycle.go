@@ -132,9 +132,9 @@ type Memory struct {
 	Logs Logs
 }
 
-// Corrected returns the memory with corrected times (CorrectTimes), for the case that the operator's clock went back, or
-// that another replica with an earlier clock took over. NextAttempt keeps its distance from the time at which it was
-// stored, which is Since.
+// Corrected returns the memory with corrected times (CorrectTimes), in case the operator's clock went back, or another
+// replica with an earlier clock took over. NextAttempt keeps its distance from the time at which it was stored, which
+// is Since.
 func (m Memory) Corrected(now time.Time) Memory {
 	if ahead := m.Since.Sub(now); ahead > 0 && !m.NextAttempt.IsZero() {
 		m.NextAttempt = m.NextAttempt.Add(-ahead)
@@ -563,8 +563,8 @@ func NotInFuture(t, now time.Time) time.Time {
 }
 
 // CorrectTimes sets those of the given times that are in the future to the current time. A remembered time is in the
-// future if the operator's clock was ahead when the time was stored. A timer that counts from it would otherwise be late
-// by the whole difference.
+// future if the operator's clock was ahead when the time was stored. A timer that counts from it would otherwise be
+// late by the whole difference.
 func CorrectTimes(now time.Time, times ...*time.Time) {
 	for _, t := range times {
 		if t.After(now) {

@@ -39,9 +39,9 @@ func (a Applier) actOnRun(ctx context.Context, view dependents.View, d Decision,
 	return Outcome{}, lifecycle.Bugf("the decision contains an action that the operator cannot carry out")
 }
 
-// refusedDeletion returns the outcome of a run's deletion. A rejected deletion is reported and repeated, but is no fact:
-// in a decision about runs, a rejection is that of the run that is due. The schedule waits for an active run in any
-// case, and an ended run beyond the history limits delays nothing.
+// refusedDeletion returns the outcome of a run's deletion. A rejected deletion is reported and repeated, but is no
+// fact: in a decision about runs, a rejection is that of the run that is due. The schedule waits for an active run in
+// any case, and an ended run beyond the history limits delays nothing.
 func refusedDeletion(err error) (Outcome, error) {
 	cause, _ := apianswer.Rejection(err)
 	if cause.Reason == "" {
