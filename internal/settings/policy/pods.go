@@ -59,15 +59,25 @@ func (r *refusals) pod(pod *dialect.Pod) {
 	r.podSecurity(pod)
 }
 
-// unpredictableKeys are keys whose effect on pods only a running JVM can determine.
-var unpredictableKeys = []string{
-	"spark.kubernetes.driver.podTemplateFile", "spark.kubernetes.executor.podTemplateFile",
-	"spark.kubernetes.driver.pod.featureSteps", "spark.kubernetes.executor.pod.featureSteps",
-	"spark.kubernetes.allocation.pods.allocator",
+// unpredictableKeys are keys whose effect on pods only a running JVM can determine, each with the values whose effect is
+// known. A value counts as written, because Spark does not trim the names of files and of the allocator: " direct" is a
+// class.
+var unpredictableKeys = map[string][]string{
+	"spark.kubernetes.driver.podTemplateFile":    {""},
+	"spark.kubernetes.executor.podTemplateFile":  {""},
+	"spark.kubernetes.driver.pod.featureSteps":   {"", volcanoClass},
+	"spark.kubernetes.executor.pod.featureSteps": {"", volcanoClass},
+	"spark.kubernetes.allocation.pods.allocator": {"", "direct"},
 }
 
-// predictableValues are those values of unpredictableKeys whose effect is known.
-var predictableValues = []string{"", "direct", "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"}
+// volcanoClass is Spark's own feature step for pod groups.
+const volcanoClass = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
+
+// unpredictable reports whether a key with a value changes pods in a way that the operator cannot compute.
+func unpredictable(key, value string) bool {
+	harmless, found := unpredictableKeys[key]
+	return found && !slices.Contains(harmless, value)
+}
 
 // images checks the images of all containers and image volumes of a pod.
 func (r *refusals) images(pod *dialect.Pod) {

@@ -369,3 +369,34 @@ func TestCanonicalImages(t *testing.T) {
 		}
 	}
 }
+
+// TestUnpredictableKeys checks the keys whose effect on pods is unknown. A value is harmless only for its own key: the
+// allocator "direct" was once also accepted as the file of a pod template and as a feature step.
+func TestUnpredictableKeys(t *testing.T) {
+	t.Parallel()
+
+	const volcano = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
+	rules := prepared(t, `rules: [{name: p, podSecurity: baseline}]`).For(nil)
+	values := []string{"", " ", "direct", " direct", "statefulset", volcano, volcano + "\u00a0", "/opt/t.yaml"}
+
+	for key, want := range map[string][]string{
+		"spark.kubernetes.driver.podTemplateFile":    {""},
+		"spark.kubernetes.executor.podTemplateFile":  {""},
+		"spark.kubernetes.driver.pod.featureSteps":   {"", volcano},
+		"spark.kubernetes.executor.pod.featureSteps": {"", volcano},
+		"spark.kubernetes.allocation.pods.allocator": {"", "direct"},
+		"spark.kubernetes.allocation.batch.size":     values,
+	} {
+		var got []string
+
+		for _, value := range values {
+			if len(rules.Faults(subject(t, plainPod, dialect.Setting{Key: key, Value: value, Field: "f"}))) == 0 {
+				got = append(got, value)
+			}
+		}
+
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: allowed values (-want +got):\n%s", key, diff)
+		}
+	}
+}

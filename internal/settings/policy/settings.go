@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	kjson "sigs.k8s.io/json"
@@ -124,7 +123,7 @@ func (r *refusals) setting(setting dialect.Setting) {
 	}
 
 	switch rule := r.set.aboutPods(); {
-	case r.set.judgesPods() && slices.Contains(unpredictableKeys, key) && !slices.Contains(predictableValues, value):
+	case r.set.judgesPods() && unpredictable(key, setting.Value):
 		r.add(field, "the key "+key+", with which the operator cannot check the pods,", "podSecurity", "remove it, and use a pod template of the custom resource")
 	case rule != "" && setting.Outside && setting.Driver && key != keyRepositories:
 		r.add(field, "the key "+shown(key)+" in an option of the JVM or a variable, where the operator cannot compute its effect on pods,", rule, "set it in sparkConf")
