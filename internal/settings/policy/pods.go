@@ -68,6 +68,8 @@ var unpredictableKeys = map[string][]string{
 	"spark.kubernetes.driver.pod.featureSteps":   {"", volcanoClass},
 	"spark.kubernetes.executor.pod.featureSteps": {"", volcanoClass},
 	"spark.kubernetes.allocation.pods.allocator": {"", "direct"},
+	// Whether Spark reads this key depends on the version in the image, which the operator does not know for sure.
+	"spark.kubernetes.executor.pod.excludedFeatureSteps": {""},
 }
 
 // volcanoClass is Spark's own feature step for pod groups.

@@ -380,12 +380,13 @@ func TestUnpredictableKeys(t *testing.T) {
 	values := []string{"", " ", "direct", " direct", "statefulset", volcano, volcano + "\u00a0", "/opt/t.yaml"}
 
 	for key, want := range map[string][]string{
-		"spark.kubernetes.driver.podTemplateFile":    {""},
-		"spark.kubernetes.executor.podTemplateFile":  {""},
-		"spark.kubernetes.driver.pod.featureSteps":   {"", volcano},
-		"spark.kubernetes.executor.pod.featureSteps": {"", volcano},
-		"spark.kubernetes.allocation.pods.allocator": {"", "direct"},
-		"spark.kubernetes.allocation.batch.size":     values,
+		"spark.kubernetes.driver.podTemplateFile":            {""},
+		"spark.kubernetes.executor.podTemplateFile":          {""},
+		"spark.kubernetes.driver.pod.featureSteps":           {"", volcano},
+		"spark.kubernetes.executor.pod.featureSteps":         {"", volcano},
+		"spark.kubernetes.allocation.pods.allocator":         {"", "direct"},
+		"spark.kubernetes.executor.pod.excludedFeatureSteps": {""},
+		"spark.kubernetes.allocation.batch.size":             values,
 	} {
 		var got []string
 

@@ -24,6 +24,7 @@ const (
 	profileLabel   = "spark-exec-resourceprofile-id"
 	defaultProfile = "0" // the ID of an application's first resource profile
 	executorVolume = "spark-conf-volume-exec"
+	excludedKey    = "spark.kubernetes.executor.pod.excludedFeatureSteps"
 	scriptKey      = "spark.kubernetes.decommission.script"
 	graceKey       = "spark.kubernetes.executor.terminationGracePeriodSeconds"
 )
@@ -153,14 +154,20 @@ func namePrefix(d *draft.Draft) string {
 	return submit.ResourceNamePrefix(d.Request.AppName, names.Digest("executors/"+d.Request.AppID, 16))
 }
 
+// excludedExecutorSteps returns the names of the steps that the user excludes.
 func excludedExecutorSteps(d *draft.Draft) ([]string, error) {
 	if !d.Line.ExcludedSteps {
 		return nil, nil
 	}
 
-	names, err := d.Conf.List("spark.kubernetes.executor.pod.excludedFeatureSteps", nil)
-	for i := range names {
-		names[i] = strings.TrimPrefix(names[i], draft.FeaturePackage)
+	classes, err := d.Conf.List(excludedKey, nil)
+
+	var names []string
+	for _, class := range classes {
+		// Spark compares the full name of the class (KubernetesExecutorBuilder).
+		if name, ours := strings.CutPrefix(class, draft.FeaturePackage); ours {
+			names = append(names, name)
+		}
 	}
 	return names, err
 }
