@@ -27,12 +27,23 @@ func (e *Error) Unwrap() error { return e.Err }
 // aliases maps a key to its old names, newest first. Like Spark, the typed reads accept these names (withAlternative of
 // Spark's config entries).
 var aliases = map[string][]string{
+	"spark.memory.offHeap.enabled":            {"spark.unsafe.offHeap"},
 	"spark.driver.memoryOverhead":             {"spark.yarn.driver.memoryOverhead"},
 	"spark.executor.memoryOverhead":           {"spark.yarn.executor.memoryOverhead"},
 	"spark.kerberos.keytab":                   {"spark.yarn.keytab"},
 	"spark.kerberos.principal":                {"spark.yarn.principal"},
 	"spark.kerberos.relogin.period":           {"spark.yarn.kerberos.relogin.period"},
 	"spark.kerberos.access.hadoopFileSystems": {"spark.yarn.access.hadoopFileSystems", "spark.yarn.access.namenodes"},
+}
+
+// CurrentName returns the present name of a key if key is an old name, else key itself.
+func CurrentName(key string) string {
+	for current, old := range aliases {
+		if slices.Contains(old, key) {
+			return current
+		}
+	}
+	return key
 }
 
 // Lookup returns the raw text of key. If key has no value, Lookup tries the old names of key, and returns the text of

@@ -134,6 +134,13 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 		request.ExecutorTemplate = []byte(template.text)
 	}
 
+	if language, err := settings.String(languageKey, ""); err == nil && language == "python" {
+		// Executors of a Python application get spark.executor.pyspark.memory too. A submission in cluster mode would
+		// also raise the default factor of the overhead, but a server does not.
+		request.Resource = "local:///server.py"
+		request.Conf.SetIfMissing(factorKey, "0.1")
+	}
+
 	for tries := 1; ; tries++ {
 		pod, err := native.Executor(request, id, server)
 
@@ -155,6 +162,13 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 	}
 }
 
+// languageKey is the key of an application's language, which a submission in cluster mode sets itself. Nothing sets it
+// for a server except the user.
+const languageKey = "spark.kubernetes.resource.type"
+
+// factorKey is the key of the overhead's factor for driver and executors.
+const factorKey = "spark.kubernetes.memoryOverheadFactor"
+
 // maxTries is the number of times that Executor builds the pod and, after an error, removes only the invalid key. After
 // that, Executor removes all keys whose values contain references that only the server's process can replace.
 const maxTries = 8
@@ -164,7 +178,7 @@ const maxTries = 8
 // name files in the server's image.
 var executorKeys = []string{
 	"spark.executor.", "spark.executorEnv.", "spark.kubernetes.executor.", "spark.kubernetes.container.image", "spark.kubernetes.node.selector.",
-	"spark.kubernetes.authenticate.executor.", "spark.kubernetes.authenticate.driver.serviceAccountName", "spark.kubernetes.memoryOverheadFactor",
+	"spark.kubernetes.authenticate.executor.", "spark.kubernetes.authenticate.driver.serviceAccountName", factorKey,
 	"spark.kubernetes.scheduler.name", "spark.kubernetes.local.dirs.tmpfs", "spark.kubernetes.securityContext.", "spark.memory.offHeap.",
 	"spark.dynamicAllocation.", "spark.decommission.", "spark.blockManager.port", "spark.app.name",
 }
@@ -175,7 +189,8 @@ var executorKeys = []string{
 func executorConf(c *conf.Conf) *conf.Conf {
 	out, refer := conf.New(), false
 	for key, value := range c.All() {
-		if key == templateFileKey || !slices.ContainsFunc(executorKeys, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
+		name := conf.CurrentName(key) // Spark reads old names too
+		if key == templateFileKey || !slices.ContainsFunc(executorKeys, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
 			continue
 		}
 

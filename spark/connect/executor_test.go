@@ -213,3 +213,38 @@ func FuzzTemplates(f *testing.F) {
 		}
 	})
 }
+
+// TestMemoryOfExecutor checks the keys that change the memory of an executor. Executor once ignored old names, and the
+// language that makes Spark add Python's memory.
+func TestMemoryOfExecutor(t *testing.T) {
+	const language, python = "spark.kubernetes.resource.type", "spark.executor.pyspark.memory"
+
+	for name, c := range map[string]struct {
+		settings []string
+		want     string
+	}{
+		"default":                           {nil, "1408Mi"},
+		"overhead":                          {[]string{"spark.executor.memoryOverhead", "3g"}, "4Gi"},
+		"old name of the overhead":          {[]string{"spark.yarn.executor.memoryOverhead", "3g"}, "4Gi"},
+		"old name, with a reference":        {[]string{"spark.yarn.executor.memoryOverhead", "${spark.m}", "spark.m", "3g"}, "4Gi"},
+		"both names":                        {[]string{"spark.executor.memoryOverhead", "1g", "spark.yarn.executor.memoryOverhead", "3g"}, "2Gi"},
+		"off-heap memory":                   {[]string{"spark.memory.offHeap.enabled", "true", "spark.memory.offHeap.size", "1g"}, "2432Mi"},
+		"old name of the off-heap memory":   {[]string{"spark.unsafe.offHeap", "true", "spark.memory.offHeap.size", "1g"}, "2432Mi"},
+		"Python's memory":                   {[]string{language, "python", python, "1g"}, "2432Mi"},
+		"Python's memory, with a reference": {[]string{language, "${spark.l}", "spark.l", "python", python, "1g"}, "2432Mi"},
+		"Python's memory in Java":           {[]string{python, "1g"}, "1408Mi"},
+		"the overhead in Python":            {[]string{language, "python", "spark.executor.memory", "10g"}, "11Gi"},
+		"a factor in Python": {[]string{language, "python", "spark.executor.memory", "10g",
+			"spark.kubernetes.memoryOverheadFactor", "0.2"}, "12Gi"},
+	} {
+		pod, err := Executor(minimal(c.settings...), 1, "")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+
+		if diff := cmp.Diff(c.want, pod.Spec.Containers[0].Resources.Requests.Memory().String()); diff != "" {
+			t.Errorf("%s: memory (-want +got):\n%s", name, diff)
+		}
+	}
+}
