@@ -18,6 +18,9 @@ type Request struct {
 	// StrictVersion rejects a version that is not in the table of Spark lines. If it is false, Build builds for the
 	// nearest line, with a warning.
 	StrictVersion bool
+	// Bound changes the pods to an upper bound for all Spark lines, because SparkVersion is only a claim about the image.
+	// See native.Bound. Nothing is created from such pods.
+	Bound bool
 	// Namespace is the namespace of every object. It overrides spark.kubernetes.namespace.
 	Namespace string
 	// AppName is the value of spark.app.name. If it is empty, the name is spark.app.name of the configuration, else the

@@ -67,6 +67,14 @@ func (s *Submission) Executor(id int, driver types.UID) (*corev1.Pod, error) {
 	return s.executors.Pod(id, driver)
 }
 
+// Bound returns what the function Bound returns.
+func (s *Submission) Bound() (*corev1.Pod, error) {
+	if s.draft == nil {
+		return nil, s.err
+	}
+	return s.executors.Bound()
+}
+
 // Build returns the objects of one submission. It is a pure function: the same Request gives the same objects, and
 // Build does not change r. If a Request cannot work, Build returns an *Error.
 func Build(r submit.Request) (submit.Objects, error) { return New(r).Build() }
@@ -102,3 +110,15 @@ func Driver(r submit.Request) (*corev1.Pod, error) { return New(r).Driver() }
 func Executor(r submit.Request, id int, driver types.UID) (*corev1.Pod, error) {
 	return New(r).Executor(id, driver)
 }
+
+// Bound returns an executor pod that is an upper bound for quotas, queues and the rules of a platform: whatever Spark
+// line the image has, the driver creates no larger executor and none with more rights. Executor instead trusts the
+// Request's version. The two differ in these keys, which only some lines read:
+//   - The overhead is at least spark.executor.minMemoryOverhead and at least 384 MiB.
+//   - The container has allowPrivilegeEscalation only if a template sets it or the configuration allows it, because
+//     false is no default before 4.3.
+//   - No step is excluded. Bound rejects an exclusion of the step that sets image and resources.
+//
+// Bound rejects references that only the driver can replace in keys that name steps or the template's Spark container.
+// Request.Bound has the same effect on Driver, for a driver that spark-submit creates.
+func Bound(r submit.Request) (*corev1.Pod, error) { return New(r).Bound() }

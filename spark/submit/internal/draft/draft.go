@@ -166,6 +166,20 @@ func (d *Draft) FirstOf(keys ...string) (string, error) {
 	return "", nil
 }
 
+// RequireKnown returns an error if the draft is a bound and the value of a key has references that only the driver or
+// spark-submit can replace. It is for keys whose value decides which other settings have an effect.
+func (d *Draft) RequireKnown(key string) error {
+	text, _ := d.Conf.Get(key)
+	if !d.Request.Bound || !strings.Contains(text, "${") {
+		return nil
+	}
+
+	if replaced, err := d.Conf.Expand(text); err != nil || strings.Contains(replaced, "${") {
+		return submit.KeyErrorf(key, "has a reference that only Spark can replace, so the pods are unknown; write the value")
+	}
+	return nil
+}
+
 // NoResource is the primary resource of an application that has no file of its own.
 const NoResource = "spark-internal"
 

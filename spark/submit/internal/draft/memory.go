@@ -21,11 +21,9 @@ func executorMemory(e *Draft) (resource.Quantity, error) {
 		return resource.Quantity{}, err
 	}
 
-	least := int64(submit.LeastOverhead)
-	if e.Line.MinOverhead {
-		if least, err = e.Conf.Size("spark.executor.minMemoryOverhead", least, conf.MiB); err != nil {
-			return resource.Quantity{}, err
-		}
+	least, err := leastOverhead(e, submit.RoleExecutor)
+	if err != nil {
+		return resource.Quantity{}, err
 	}
 
 	factor, err := e.Conf.Float(factorKey, 0.1)
@@ -100,11 +98,9 @@ func driverMemory(d *Draft) (resource.Quantity, error) {
 		return resource.Quantity{}, err
 	}
 
-	least := int64(submit.LeastOverhead)
-	if d.Line.MinOverhead {
-		if least, err = d.Conf.Size("spark.driver.minMemoryOverhead", least, conf.MiB); err != nil {
-			return resource.Quantity{}, err
-		}
+	least, err := leastOverhead(d, submit.RoleDriver)
+	if err != nil {
+		return resource.Quantity{}, err
 	}
 
 	overhead, err := d.Conf.Size("spark.driver.memoryOverhead", max(truncate(factor*float64(heap)), least), conf.MiB)
@@ -117,6 +113,20 @@ func driverMemory(d *Draft) (resource.Quantity, error) {
 		return resource.Quantity{}, submit.KeyErrorf("spark.driver.memory", "memory plus overhead is more than a Kubernetes quantity can hold; reduce it")
 	}
 	return mebibytes(heap + overhead), nil
+}
+
+// leastOverhead returns the minimum of the overhead of a role's pods in MiB. In a bound it is also at least the minimum of the lines that
+// do not read the key.
+func leastOverhead(d *Draft, role string) (int64, error) {
+	if !d.Line.MinOverhead && !d.Request.Bound {
+		return submit.LeastOverhead, nil
+	}
+
+	least, err := d.Conf.Size("spark."+role+".minMemoryOverhead", submit.LeastOverhead, conf.MiB)
+	if d.Request.Bound {
+		least = max(least, submit.LeastOverhead)
+	}
+	return least, err
 }
 
 // truncate converts f to an integer as the JVM casts a double to an int: values beyond the largest int become the

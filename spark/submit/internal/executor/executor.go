@@ -62,12 +62,23 @@ func Of(d *draft.Draft) *Source {
 	return s
 }
 
+// Bound returns the executor pod that native.Bound documents.
+func (s *Source) Bound() (*corev1.Pod, error) {
+	bound := *s
+	bound.driver.Request.Bound = true
+	return bound.Pod(1, "")
+}
+
 // Pod returns the executor pod that native.Executor documents. The arguments are the executor's ID and the UID of the
 // driver pod.
 func (s *Source) Pod(id int, driver types.UID) (*corev1.Pod, error) {
 	e, err := s.execution(id, driver)
 	if err != nil {
 		return nil, submit.AsError(err)
+	}
+
+	if err := e.RequireKnown("spark.kubernetes.executor.podTemplateContainerName"); err != nil {
+		return nil, err
 	}
 
 	excluded, err := excludedExecutorSteps(e.Draft)
@@ -156,8 +167,12 @@ func namePrefix(d *draft.Draft) string {
 
 // excludedExecutorSteps returns the names of the steps that the user excludes.
 func excludedExecutorSteps(d *draft.Draft) ([]string, error) {
-	if !d.Line.ExcludedSteps {
+	if !d.Line.ExcludedSteps && !d.Request.Bound {
 		return nil, nil
+	}
+
+	if err := d.RequireKnown(excludedKey); err != nil {
+		return nil, err
 	}
 
 	classes, err := d.Conf.List(excludedKey, nil)
@@ -169,7 +184,14 @@ func excludedExecutorSteps(d *draft.Draft) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	return names, err
+
+	switch {
+	case !d.Request.Bound:
+		return names, err
+	case slices.Contains(names, executorSteps[0].name):
+		return nil, submit.KeyErrorf(excludedKey, "executors cannot run without %s; remove it", executorSteps[0].name)
+	}
+	return nil, err // a line that does not read the key runs all steps
 }
 
 // basicExecutorStep builds the Spark container and the pod of an executor (BasicExecutorFeatureStep).

@@ -342,9 +342,17 @@ func BasicPlacement(d *draft.Draft) error {
 		d.Pod.Spec.SchedulerName = scheduler
 	}
 
-	if !d.Line.PrivilegeEscalation {
+	return privilegeEscalation(d)
+}
+
+// privilegeEscalation sets allowPrivilegeEscalation of the container. In a bound, a value that a template sets remains,
+// because it counts in the lines before 4.3, unless the configuration allows the escalation from 4.3 on.
+func privilegeEscalation(d *draft.Draft) error {
+	if !d.Line.PrivilegeEscalation && !d.Request.Bound {
 		return nil
 	}
+
+	var err error
 
 	allowed := false
 	for _, key := range []string{"spark.kubernetes.securityContext.allowPrivilegeEscalation",
@@ -352,6 +360,10 @@ func BasicPlacement(d *draft.Draft) error {
 		if allowed, err = d.Conf.Bool(key, allowed); err != nil {
 			return err
 		}
+	}
+
+	if d.Request.Bound && !allowed {
+		return nil
 	}
 
 	if d.Spark.SecurityContext == nil {

@@ -71,7 +71,11 @@ func ExcludedSteps(d *draft.Draft) ([]string, error) {
 		return nil, submit.AsError(err)
 	}
 
-	if !d.Line.ExcludedSteps {
+	if err := d.RequireKnown(key); err != nil {
+		return nil, err
+	}
+
+	if !d.Line.ExcludedSteps && !d.Request.Bound {
 		d.Warn("%s: has no effect in Spark %s", key, d.Line)
 		return nil, nil
 	}
@@ -91,6 +95,10 @@ func ExcludedSteps(d *draft.Draft) ([]string, error) {
 		default:
 			names = append(names, name)
 		}
+	}
+
+	if d.Request.Bound {
+		return nil, nil // a line that does not read the key runs all steps
 	}
 	return names, nil
 }
