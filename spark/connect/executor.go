@@ -111,22 +111,52 @@ func setPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 // A value may contain a reference that only the server's process can replace, such as ${env:NAME}. If such a value is
 // invalid without the replacement, the pod is built with Spark's default for the value's key.
 func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
-	d, err := newDraft(r)
+	request, _, err := executorRequest(r)
 	if err != nil {
 		return nil, err
+	}
+
+	pod, _, err := tolerant(request.Conf, func() (*corev1.Pod, error) { return native.Executor(request, id, server) })
+	return pod, err
+}
+
+// Bound returns an executor that is an upper bound for quotas, queues and the rules of a platform (native.Bound). The
+// pod is not a bound if there are unknown keys, whose values only the server's process can replace. Of the keys that
+// Executor ignores for this reason, these are all that change the pod.
+func Bound(r Request) (pod *corev1.Pod, unknown []string, err error) {
+	request, unknown, err := executorRequest(r)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	pod, dropped, err := tolerant(request.Conf, func() (*corev1.Pod, error) { return native.Bound(request) })
+	for _, key := range dropped {
+		if key != "spark.executor.instances" && !strings.HasPrefix(key, "spark.dynamicAllocation.") {
+			unknown = append(unknown, key)
+		}
+	}
+	return pod, unknown, err
+}
+
+// executorRequest returns the submission from which executors of the server are built. If only the server's process can
+// compute the language, which changes the memory of executors, the key of the language is returned, too.
+func executorRequest(r Request) (request submit.Request, unknown []string, err error) {
+	d, err := newDraft(r)
+	if err != nil {
+		return request, nil, err
 	}
 
 	template, err := d.executors()
 	if err != nil {
-		return nil, err
+		return request, nil, err
 	}
 
 	settings, err := d.serverConf(template)
 	if err != nil {
-		return nil, err
+		return request, nil, err
 	}
 
-	request := submit.Request{
+	request = submit.Request{
 		SparkVersion: r.SparkVersion, Namespace: r.Namespace, Master: d.r.Master, AppName: r.Name, AppID: r.Name, ResourceNamePrefix: executorPrefix(r.Name),
 		DriverPodName: ServerName(r.Name), MainClass: mainClass, Conf: executorConf(settings),
 	}
@@ -134,31 +164,41 @@ func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
 		request.ExecutorTemplate = []byte(template.text)
 	}
 
-	if language, err := settings.String(languageKey, ""); err == nil && language == "python" {
+	language, err := settings.String(languageKey, "")
+	switch {
+	case err != nil || strings.Contains(language, "${"):
+		unknown = []string{languageKey}
+	case language == "python":
 		// Executors of a Python application get spark.executor.pyspark.memory too. A submission in cluster mode would
 		// also raise the default factor of the overhead, but a server does not.
 		request.Resource = "local:///server.py"
 		request.Conf.SetIfMissing(factorKey, "0.1")
 	}
+	return request, unknown, nil
+}
 
+// tolerant builds a pod from a configuration. If a value is invalid because only the server's process can replace its
+// references, tolerant removes the key and builds again. It returns the removed keys.
+func tolerant(c *conf.Conf, build func() (*corev1.Pod, error)) (pod *corev1.Pod, removed []string, err error) {
 	for tries := 1; ; tries++ {
-		pod, err := native.Executor(request, id, server)
+		pod, err = build()
 
 		rejected, ok := errors.AsType[*submit.Error](err)
-		if !ok || !isServerKey(request.Conf, rejected.Key) {
-			return pod, err
+		if !ok || !isServerKey(c, rejected.Key) {
+			return pod, removed, err
 		}
 
-		request.Conf.Delete(rejected.Key)
-
+		invalid := []string{rejected.Key}
 		if tries == maxTries {
 			// Each removal costs one more build, so all remaining keys are removed at once.
-			for _, key := range request.Conf.Keys() {
-				if isServerKey(request.Conf, key) {
-					request.Conf.Delete(key)
-				}
-			}
+			invalid = slices.DeleteFunc(c.Keys(), func(key string) bool { return !isServerKey(c, key) })
 		}
+
+		for _, key := range invalid {
+			c.Delete(key)
+		}
+
+		removed = append(removed, invalid...)
 	}
 }
 
@@ -169,8 +209,8 @@ const languageKey = "spark.kubernetes.resource.type"
 // factorKey is the key of the overhead's factor for driver and executors.
 const factorKey = "spark.kubernetes.memoryOverheadFactor"
 
-// maxTries is the number of times that Executor builds the pod and, after an error, removes only the invalid key. After
-// that, Executor removes all keys whose values contain references that only the server's process can replace.
+// maxTries is the number of times that tolerant builds the pod and, after an error, removes only the invalid key. After
+// that, tolerant removes all keys whose values contain references that only the server's process can replace.
 const maxTries = 8
 
 // executorKeys are the prefixes of the keys that determine an executor's pod. Executor drops all other keys. It builds

@@ -77,6 +77,21 @@ func (b *Builder) ExecutorOf(app string, id int, driver types.UID) (*corev1.Pod,
 	return pod, b.Named(err)
 }
 
+// Bound returns a pod as Attempt.Bound does.
+func (b *Builder) Bound(role string) (pod *corev1.Pod, faults []*dialect.FieldError) {
+	var err error
+	switch r := b.Submit; {
+	case role == RoleDriver:
+		r.Bound = true
+		pod, err = native.Driver(r)
+	case b.native != nil:
+		pod, err = b.native.Bound()
+	default:
+		pod, err = native.Bound(r)
+	}
+	return pod, dialect.AsFaults(b.Named(err))
+}
+
 // Native returns the objects of the request with a driver pod that the operator creates itself. The request must not
 // change afterwards, because all further pods are built from the same submission.
 func (b *Builder) Native() (submit.Objects, error) {

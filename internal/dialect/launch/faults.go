@@ -1,7 +1,7 @@
 package launch
 
 import (
-	"errors"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/spark/submit"
@@ -68,22 +68,29 @@ func (l *Launch[A]) described() (pods []dialect.Pod, faults []*dialect.FieldErro
 		pods = append(pods, runner)
 	}
 
-	driver, err := l.Driver()
-	if err != nil {
-		return nil, dialect.AsFaults(err)
+	driver, faults := l.boundDriver()
+	if len(faults) > 0 {
+		return nil, faults
 	}
 
 	pods = append(pods, l.Attempt.Describe(RoleDriver, driver))
 
-	executor, err := l.Executor()
-	switch {
-	case errors.Is(err, ErrNoExecutors):
-		return pods, nil
-	case err != nil:
-		return nil, dialect.AsFaults(err)
+	executor, faults := l.Bound(RoleExecutor)
+	if executor == nil || len(faults) > 0 {
+		return pods, faults
 	}
 
 	worker := l.Attempt.Describe(RoleExecutor, executor)
 	worker.Worker = true
 	return append(pods, worker), nil
+}
+
+// boundDriver returns the driver pod. Spark of the image's version creates the pod if spark-submit creates it.
+func (l *Launch[A]) boundDriver() (*corev1.Pod, []*dialect.FieldError) {
+	if l.built.value.submitter != nil {
+		return l.Bound(RoleDriver)
+	}
+
+	driver, err := l.Driver()
+	return driver, dialect.AsFaults(err)
 }

@@ -35,6 +35,10 @@ type Attempt interface {
 	Driver() (*corev1.Pod, error)
 	// Executor returns an executor that the driver would create, or ErrNoExecutors.
 	Executor(id int, driver types.UID) (*corev1.Pod, error)
+	// Bound returns the pod of a role that rules and queues assume: whatever version of Spark the image has, the real pod
+	// is not larger and has no more rights (native.Bound). The role RoleDriver is only for a driver that spark-submit
+	// creates. Bound returns no pod if there are no executors.
+	Bound(role string) (*corev1.Pod, []*dialect.FieldError)
 	// Workers returns the largest number of executors, and the number of executors at the start.
 	Workers(c *conf.Conf) (most dialect.Workers, initial int32)
 	// Field returns the field that sets a key of the configuration to the given value, or "" if only the operator sets it.
@@ -73,6 +77,13 @@ type Launch[A Attempt] struct {
 	built    memo[objects]
 	driver   memo[*corev1.Pod]
 	executor memo[*corev1.Pod]
+	bounds   map[string]bound // by role
+}
+
+// bound is what Attempt.Bound returns.
+type bound struct {
+	pod    *corev1.Pod
+	faults []*dialect.FieldError
 }
 
 type objects struct {
@@ -149,6 +160,20 @@ func (l *Launch[A]) Executor() (*corev1.Pod, error) {
 	return l.executor.get(func() (*corev1.Pod, error) { return l.ExecutorOf(1, "") })
 }
 
+// Bound returns the pod of a role that rules and queues assume (Attempt.Bound). The objects must have been built.
+func (l *Launch[A]) Bound(role string) (*corev1.Pod, []*dialect.FieldError) {
+	b, known := l.bounds[role]
+	if !known {
+		b.pod, b.faults = l.Attempt.Bound(role)
+		if l.bounds == nil {
+			l.bounds = map[string]bound{}
+		}
+
+		l.bounds[role] = b
+	}
+	return b.pod, b.faults
+}
+
 // ExecutorOf returns the executor with an id that the driver with a UID would create.
 func (l *Launch[A]) ExecutorOf(id int, driver types.UID) (*corev1.Pod, error) {
 	if err := l.prepare(); err != nil {
@@ -160,7 +185,7 @@ func (l *Launch[A]) ExecutorOf(id int, driver types.UID) (*corev1.Pod, error) {
 // Pods returns the driver, and the executors with which it starts. It leaves out pods that cannot be rendered.
 func (l *Launch[A]) Pods() []dialect.Pods {
 	_, initial := l.executors()
-	pods, _ := l.podsWith(initial)
+	pods, _ := l.podsWith(initial, l.Executor)
 	return pods
 }
 
@@ -173,9 +198,9 @@ func (l *Launch[A]) executors() (most dialect.Workers, initial int32) {
 	return l.Attempt.Workers(c)
 }
 
-// podsWith returns the driver, and the given number of executors. If one of them cannot be rendered, it returns the
-// other one and the error.
-func (l *Launch[A]) podsWith(executors int32) ([]dialect.Pods, error) {
+// podsWith returns the driver, and the given number of the given executors. If one of them cannot be rendered, it
+// returns the other one and the error.
+func (l *Launch[A]) podsWith(executors int32, executor func() (*corev1.Pod, error)) ([]dialect.Pods, error) {
 	driver, err := l.Driver()
 	if err != nil || driver == nil {
 		return nil, err
@@ -186,7 +211,7 @@ func (l *Launch[A]) podsWith(executors int32) ([]dialect.Pods, error) {
 		return pods, nil
 	}
 
-	pod, err := l.Executor()
+	pod, err := executor()
 	if err == nil {
 		pods = append(pods, dialect.Pods{Role: RoleExecutor, Pod: pod, Count: executors})
 	}

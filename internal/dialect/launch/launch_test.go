@@ -90,6 +90,18 @@ func (p *pi) Executor(id int, driver types.UID) (*corev1.Pod, error) {
 	return p.ExecutorOf("", id, driver)
 }
 
+func (p *pi) Bound(role string) (*corev1.Pod, []*dialect.FieldError) {
+	p.call("Bound")
+
+	switch {
+	case role == RoleExecutor && p.executors < 0:
+		return nil, nil
+	case p.settings["spark.lost"] != "":
+		return nil, []*dialect.FieldError{{Field: "spec.lost", Message: "cannot be rendered"}}
+	}
+	return p.Builder.Bound(role)
+}
+
 func (p *pi) Workers(*conf.Conf) (dialect.Workers, int32) {
 	return dialect.Workers{Field: "spec.executors", Max: int64(p.executors)}, p.executors
 }
@@ -138,9 +150,9 @@ func TestEachPartIsComputedOnce(t *testing.T) {
 		want map[string]int
 	}{
 		"the operator": {&pi{executors: 2},
-			map[string]int{"Configuration": 1, "Request": 1, "Build": 1, "Executor": 1}},
+			map[string]int{"Configuration": 1, "Request": 1, "Build": 1, "Executor": 1, "Bound": 1}},
 		"spark-submit": {&pi{executors: 2, submits: true},
-			map[string]int{"Configuration": 1, "Request": 1, "Build": 1, "Driver": 1, "Executor": 1}},
+			map[string]int{"Configuration": 1, "Request": 1, "Build": 1, "Driver": 1, "Executor": 1, "Bound": 2}},
 		"a fault": {&pi{settings: map[string]string{"spark.wrong": "x"}}, map[string]int{"Configuration": 1}},
 	} {
 		l := launchOf(c.pi)
@@ -346,6 +358,39 @@ func TestErrorsNameTheFieldAndKeepTheirCause(t *testing.T) {
 		if fault != c.fault || native != c.native || native && !refused.NotNative || !fault &&
 			!errors.Is(named, c.err) {
 			t.Errorf("%v becomes %v", c.err, named)
+		}
+	}
+}
+
+// TestExecutorsInAQueue checks for how many executors an attempt needs quota. Spark replaces references in the number,
+// which once counted as the default number.
+func TestExecutorsInAQueue(t *testing.T) {
+	const number = "spark.executor.instances"
+
+	for name, c := range map[string]struct {
+		executors int32
+		settings  map[string]string
+		want      string
+	}{
+		"the number of the attempt":        {2, nil, "driver 1, executor 2"},
+		"the same number":                  {2, map[string]string{number: "2"}, "driver 1, executor 2"},
+		"a reference to a key":             {2, map[string]string{number: "${spark.n}", "spark.n": "50"}, "driver 1, executor 50"},
+		"executors that cannot be counted": {2, map[string]string{"spark.lost": "x"}, "spec.lost: cannot be rendered"},
+	} {
+		pods, err := launchOf(&pi{executors: c.executors, settings: c.settings}).QueuedPods()
+
+		var words []string
+		for _, group := range pods {
+			words = append(words, fmt.Sprint(group.Role, " ", group.Count))
+		}
+
+		got := strings.Join(words, ", ")
+		if err != nil {
+			got = err.Error()
+		}
+
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

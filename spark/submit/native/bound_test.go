@@ -77,6 +77,7 @@ func TestBound(t *testing.T) {
 
 			for _, version := range []string{"3.5.8", "4.3.0"} {
 				r := requestOf(role, version, c.template, c.settings...)
+
 				pod, bound := native.Executor, native.Bound
 				if role == submit.RoleDriver {
 					pod = func(r submit.Request, _ int, _ types.UID) (*corev1.Pod, error) { return native.Driver(r) }

@@ -149,6 +149,14 @@ func (a *attempt) Executor(id int, driver types.UID) (*corev1.Pod, error) {
 	return a.ExecutorOf("", id, driver)
 }
 
+// Bound implements launch.Attempt.
+func (a *attempt) Bound(role string) (*corev1.Pod, []*dialect.FieldError) {
+	if role == launch.RoleExecutor && driverOnly(&a.app.Spec) {
+		return nil, nil
+	}
+	return a.Builder.Bound(role)
+}
+
 // Workers implements launch.Attempt.
 func (a *attempt) Workers(*conf.Conf) (most dialect.Workers, initial int32) {
 	if driverOnly(&a.app.Spec) {

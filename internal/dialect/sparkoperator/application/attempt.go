@@ -106,6 +106,14 @@ func (a *attempt) Executor(id int, driver types.UID) (*corev1.Pod, error) {
 	return a.ExecutorOf(a.own.Status.SparkApplicationID, id, driver)
 }
 
+// Bound implements launch.Attempt.
+func (a *attempt) Bound(role string) (*corev1.Pod, []*dialect.FieldError) {
+	if role == launch.RoleExecutor && specification.DriverOnly(&a.app.Spec) {
+		return nil, nil
+	}
+	return a.Builder.Bound(role)
+}
+
 // Workers implements launch.Attempt.
 func (a *attempt) Workers(c *conf.Conf) (most dialect.Workers, initial int32) {
 	const instances, maximum = "spec.executor.instances", "spec.dynamicAllocation.maxExecutors"

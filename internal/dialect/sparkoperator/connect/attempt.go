@@ -150,6 +150,25 @@ func (a *attempt) Executor(id int, server types.UID) (*corev1.Pod, error) {
 	return pod, a.Own.Reject(executorAccountField(a.sc), a.sc.Namespace, &pod.Spec)
 }
 
+// Bound implements launch.Attempt. The operator itself creates every server, so the pod is an executor.
+func (a *attempt) Bound(string) (*corev1.Pod, []*dialect.FieldError) {
+	pod, unknown, err := connect.Bound(a.request)
+	if err != nil {
+		return nil, dialect.AsFaults(asConnectError(a.sc, err))
+	}
+
+	var faults []*dialect.FieldError
+	for _, key := range unknown {
+		faults = append(faults, &dialect.FieldError{Field: connectKeyField(a.sc, key), Message: "has a reference that only the server can replace, " +
+			"so the operator cannot compute the executors for a queue or for the platform's rules; write the value"})
+	}
+
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return pod, dialect.AsFaults(a.Own.Reject(executorAccountField(a.sc), a.sc.Namespace, &pod.Spec))
+}
+
 // Workers implements launch.Attempt.
 func (a *attempt) Workers(c *conf.Conf) (most dialect.Workers, initial int32) {
 	most = dialect.ExecutorWorkers(c, sparkInstances, "spec.executor.instances", "spec.dynamicAllocation.maxExecutors")

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -75,5 +76,69 @@ func TestServerAgainstItsQueue(t *testing.T) {
 	if _, err := (Connects{}).Render(own, plan.Actions[0], connectBegan); err == nil || !strings.HasPrefix(err.Error(), "spec.server.template.spec.nodeSelector[pool]") ||
 		!strings.Contains(err.Error(), "ResourceFlavor spot") {
 		t.Errorf("a contradiction: %v", err)
+	}
+}
+
+// TestUnknownExecutorsOfServer checks that rules about pods and a queue refuse values that only the server can compute,
+// and that a server without both may have them. Such values once counted as Spark's defaults.
+func TestUnknownExecutorsOfServer(t *testing.T) {
+	const conf = "spec.sparkConf[%s]: has a reference that only the server can replace, " +
+		"so the operator cannot compute the executors for a queue or for the platform's rules; write the value"
+
+	for name, c := range map[string]struct {
+		spec string
+		keys []string // that leave the executors unknown
+		want string   // in a queue, if not because of the keys
+	}{
+		"plain values":        {spec: `sparkConf: {spark.executor.memoryOverhead: 2g}`},
+		"a reference to keys": {spec: `sparkConf: {spark.executor.memoryOverhead: "${spark.m}", spark.m: 2g}`},
+		"memory and CPU": {spec: `sparkConf: {spark.executor.memoryOverhead: "${env:M}", spark.kubernetes.executor.request.cores: "${env:C}"}`,
+			keys: []string{"spark.executor.memoryOverhead", "spark.kubernetes.executor.request.cores"}},
+		"the old name": {spec: `sparkConf: {spark.yarn.executor.memoryOverhead: "${env:M}"}`, keys: []string{"spark.yarn.executor.memoryOverhead"}},
+		"the language": {spec: `sparkConf: {spark.kubernetes.resource.type: "${env:L}"}`, keys: []string{"spark.kubernetes.resource.type"}},
+		"the template's container": {spec: `sparkConf: {spark.kubernetes.executor.podTemplateContainerName: "${env:C}"}`,
+			keys: []string{"spark.kubernetes.executor.podTemplateContainerName"}},
+		"options of the JVM": {spec: `sparkConf: {spark.executor.extraJavaOptions: "-Da=${env:A}", spark.executorEnv.A: "${env:A}"}`},
+		"the number": {spec: `executor: {instances: null}, sparkConf: {spark.executor.instances: "${env:N}"}`,
+			want: "spec.sparkConf[spark.executor.instances]: the number of executors in a queue must be known before the launch; set it to a number"},
+		"dynamic allocation": {spec: `sparkConf: {spark.dynamicAllocation.enabled: "${env:B}"}`,
+			want: "spec.sparkConf[spark.dynamicAllocation.enabled]: the number of executors in a queue must be known before the launch; set it to true or false"},
+	} {
+		sc := connectOf(t, c.spec)
+
+		var want []string
+		for _, key := range c.keys {
+			want = append(want, fmt.Sprintf(conf, key))
+		}
+
+		var got []string
+
+		rules := ruleSet{faults: func(s *dialect.Subject) []*dialect.FieldError {
+			_, faults := s.Pods()
+			for _, fault := range faults {
+				got = append(got, fault.Error())
+			}
+			return nil
+		}}
+		if wrong := (Connects{Options{Rules: rules}}).invalid(sc); wrong != nil {
+			t.Errorf("%s: without a rule about pods: %s", name, wrong.Message)
+		}
+
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: faults for rules (-want +got):\n%s", name, diff)
+		}
+
+		if c.want == "" {
+			c.want = strings.Join(want, "; ")
+		}
+
+		queued := ""
+		if _, err := (Connects{}).Pods(sc); err != nil {
+			queued = err.Error()
+		}
+
+		if diff := cmp.Diff(c.want, queued); diff != "" {
+			t.Errorf("%s: in a queue (-want +got):\n%s", name, diff)
+		}
 	}
 }
