@@ -24,8 +24,9 @@ func TestReferencesDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheServerCostLinearTime builds an executor with many devices. The amounts of the devices contain references
-// that only the server's process can replace. Another build of the whole pod for each amount would take quadratic time.
+// TestKeysOfTheServerCostLinearTime builds an executor and its bound with many devices. The amounts of the devices
+// contain references that only the server's process can replace. Another build of the whole pod for each amount would
+// take quadratic time.
 func TestKeysOfTheServerCostLinearTime(t *testing.T) {
 	worst.Linear(t, "devices", func(n int) func() {
 		r := minimal()
@@ -35,6 +36,10 @@ func TestKeysOfTheServerCostLinearTime(t *testing.T) {
 		return func() {
 			if _, err := Executor(r, 1, "uid"); err != nil {
 				t.Error(err)
+			}
+
+			if _, unknown, err := Bound(r); err != nil || len(unknown) != n {
+				t.Errorf("%d unknown keys, want %d: %v", len(unknown), n, err)
 			}
 		}
 	})
