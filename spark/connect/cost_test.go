@@ -38,7 +38,7 @@ func TestKeysOfTheServerCostLinearTime(t *testing.T) {
 				t.Error(err)
 			}
 
-			if _, unknown, err := Bound(r); err != nil || len(unknown) != n {
+			if _, unknown, err := NewExecutors(r).Bound(); err != nil || len(unknown) != n {
 				t.Errorf("%d unknown keys, want %d: %v", len(unknown), n, err)
 			}
 		}

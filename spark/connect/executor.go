@@ -103,39 +103,84 @@ func setPodDefaults(pod *corev1.Pod, spark *corev1.Container) {
 	}
 }
 
-// Executor returns the pod that the server of r would create for the executor with this ID. IDs begin at 1. The
-// argument server is the UID of the server's pod, which owns the executor; if server is empty, the pod has no owner.
-// The operator does not create this pod, because only servers create executors. The operator sends the pod to the API
-// server in a dry run, to find out whether the API server would accept it. The errors are those of native.Executor.
-//
-// A value may contain a reference that only the server's process can replace, such as ${env:NAME}. If such a value is
-// invalid without the replacement, the pod is built with Spark's default for the value's key.
+// Executor returns the pod that NewExecutors(r).Pod returns.
 func Executor(r Request, id int, server types.UID) (*corev1.Pod, error) {
-	request, _, err := executorRequest(r)
-	if err != nil {
-		return nil, err
-	}
-
-	pod, _, err := tolerant(request.Conf, func() (*corev1.Pod, error) { return native.Executor(request, id, server) })
-	return pod, err
+	return NewExecutors(r).Pod(id, server)
 }
 
-// Bound returns an executor that is an upper bound for quotas, queues and the rules of a platform (native.Bound). The
-// pod is not a bound if there are unknown keys, whose values only the server's process can replace. Of the keys that
-// Executor ignores for this reason, these are all that change the pod.
-func Bound(r Request) (pod *corev1.Pod, unknown []string, err error) {
-	request, unknown, err := executorRequest(r)
-	if err != nil {
-		return nil, nil, err
-	}
+// Executors builds the executors of one server. All of them come from the same submission, so it costs less than
+// Executor for each. It is not safe for concurrent use.
+//
+// A value may contain a reference that only the server's process can replace, such as ${env:NAME}. If such a value is
+// invalid without the replacement, the pods are built with Spark's default for the value's key.
+type Executors struct {
+	request submit.Request
+	// err is the error for which no executor can be built.
+	err error
+	// submission is the submission of request; nil if it must be built again.
+	submission *native.Submission
+	// ignored are the keys whose values were replaced by Spark's defaults.
+	ignored []string
+	tries   int
+}
 
-	pod, dropped, err := tolerant(request.Conf, func() (*corev1.Pod, error) { return native.Bound(request) })
-	for _, key := range dropped {
+// NewExecutors returns the executors of the server of r.
+func NewExecutors(r Request) *Executors {
+	e := &Executors{}
+	e.request, e.ignored, e.err = executorRequest(r)
+	return e
+}
+
+// Pod returns the pod that the server would create for the executor with this ID. IDs begin at 1. The argument server
+// is the UID of the server's pod, which owns the executor; if server is empty, the pod has no owner. The operator does
+// not create this pod, because only servers create executors. The operator sends the pod to the API server in a dry
+// run, to find out whether the API server would accept it. The errors are those of native.Executor.
+func (e *Executors) Pod(id int, server types.UID) (*corev1.Pod, error) {
+	return e.tolerant(func(s *native.Submission) (*corev1.Pod, error) { return s.Executor(id, server) })
+}
+
+// Bound returns an executor that is an upper bound for quotas, queues and the rules of a platform (native.Bound). It
+// also returns the keys that are ignored although they change the pod. If there are such keys, the pod is no bound.
+func (e *Executors) Bound() (pod *corev1.Pod, unknown []string, err error) {
+	pod, err = e.tolerant((*native.Submission).Bound)
+	for _, key := range e.ignored {
 		if key != "spark.executor.instances" && !strings.HasPrefix(key, "spark.dynamicAllocation.") {
 			unknown = append(unknown, key)
 		}
 	}
 	return pod, unknown, err
+}
+
+// tolerant builds a pod. If a value is invalid because only the server's process can replace its references, tolerant
+// removes the key and builds the pod again.
+func (e *Executors) tolerant(build func(*native.Submission) (*corev1.Pod, error)) (*corev1.Pod, error) {
+	for e.err == nil {
+		if e.submission == nil {
+			e.submission = native.New(e.request)
+		}
+
+		c := e.request.Conf
+
+		pod, err := build(e.submission)
+
+		rejected, ok := errors.AsType[*submit.Error](err)
+		if !ok || !isServerKey(c, rejected.Key) {
+			return pod, err
+		}
+
+		invalid := []string{rejected.Key}
+		if e.tries++; e.tries == maxTries {
+			// Each removal costs one more build, so all remaining keys are removed at once.
+			invalid = slices.DeleteFunc(c.Keys(), func(key string) bool { return !isServerKey(c, key) })
+		}
+
+		for _, key := range invalid {
+			c.Delete(key)
+		}
+
+		e.ignored, e.submission = append(e.ignored, invalid...), nil
+	}
+	return nil, e.err
 }
 
 // executorRequest returns the submission from which executors of the server are built. If only the server's process can
@@ -175,31 +220,6 @@ func executorRequest(r Request) (request submit.Request, unknown []string, err e
 		request.Conf.SetIfMissing(factorKey, "0.1")
 	}
 	return request, unknown, nil
-}
-
-// tolerant builds a pod from a configuration. If a value is invalid because only the server's process can replace its
-// references, tolerant removes the key and builds again. It returns the removed keys.
-func tolerant(c *conf.Conf, build func() (*corev1.Pod, error)) (pod *corev1.Pod, removed []string, err error) {
-	for tries := 1; ; tries++ {
-		pod, err = build()
-
-		rejected, ok := errors.AsType[*submit.Error](err)
-		if !ok || !isServerKey(c, rejected.Key) {
-			return pod, removed, err
-		}
-
-		invalid := []string{rejected.Key}
-		if tries == maxTries {
-			// Each removal costs one more build, so all remaining keys are removed at once.
-			invalid = slices.DeleteFunc(c.Keys(), func(key string) bool { return !isServerKey(c, key) })
-		}
-
-		for _, key := range invalid {
-			c.Delete(key)
-		}
-
-		removed = append(removed, invalid...)
-	}
 }
 
 // languageKey is the key of an application's language, which a submission in cluster mode sets itself. Nothing sets it

@@ -31,6 +31,8 @@ type attempt struct {
 	conf     *conf.Conf
 	request  connect.Request
 	made     connect.Objects
+	// pods are the executors of the request; nil before the first use.
+	pods *connect.Executors
 }
 
 // launched is the launch of a server.
@@ -143,16 +145,24 @@ func (a *attempt) Driver() (*corev1.Pod, error) { return a.made.Server, nil }
 
 // Executor implements launch.Attempt.
 func (a *attempt) Executor(id int, server types.UID) (*corev1.Pod, error) {
-	pod, err := connect.Executor(a.request, id, server)
+	pod, err := a.executors().Pod(id, server)
 	if err != nil {
 		return nil, asConnectError(a.sc, err)
 	}
 	return pod, a.Own.Reject(executorAccountField(a.sc), a.sc.Namespace, &pod.Spec)
 }
 
+// executors returns the executors of the request, which must not change any more.
+func (a *attempt) executors() *connect.Executors {
+	if a.pods == nil {
+		a.pods = connect.NewExecutors(a.request)
+	}
+	return a.pods
+}
+
 // Bound implements launch.Attempt. The operator itself creates every server, so the pod is an executor.
 func (a *attempt) Bound(string) (*corev1.Pod, []*dialect.FieldError) {
-	pod, unknown, err := connect.Bound(a.request)
+	pod, unknown, err := a.executors().Bound()
 	if err != nil {
 		return nil, dialect.AsFaults(asConnectError(a.sc, err))
 	}
