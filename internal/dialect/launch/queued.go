@@ -24,8 +24,8 @@ const (
 )
 
 // QueuedPods returns the pods for which an attempt in a queue needs quota. These are the pods that it will really
-// create: the driver, and the executors with which it starts, with the size that they have at most (Bound). An error names the field that makes their number or size
-// unknown.
+// create: the driver, and the executors with which it starts, with the size that they have at most (Bound). An error
+// names the field that makes their number or size unknown.
 func (l *Launch[A]) QueuedPods() ([]dialect.Pods, error) {
 	_, submitter, err := l.Objects()
 	if err != nil {

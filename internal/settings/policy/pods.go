@@ -59,9 +59,9 @@ func (r *refusals) pod(pod *dialect.Pod) {
 	r.podSecurity(pod)
 }
 
-// unpredictableKeys are keys whose effect on pods only a running JVM can determine, each with the values whose effect is
-// known. A value counts as written, because Spark does not trim the names of files and of the allocator: " direct" is a
-// class.
+// unpredictableKeys are keys whose effect on pods only a running JVM can determine, each with the values whose effect
+// is known. A value counts as written, because Spark does not trim the names of files and of the allocator: " direct"
+// is a class.
 var unpredictableKeys = map[string][]string{
 	"spark.kubernetes.driver.podTemplateFile":    {""},
 	"spark.kubernetes.executor.podTemplateFile":  {""},

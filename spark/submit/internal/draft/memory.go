@@ -115,8 +115,8 @@ func driverMemory(d *Draft) (resource.Quantity, error) {
 	return mebibytes(heap + overhead), nil
 }
 
-// leastOverhead returns the minimum of the overhead of a role's pods in MiB. In a bound it is also at least the minimum of the lines that
-// do not read the key.
+// leastOverhead returns the minimum of the overhead of a role's pods in MiB. In a bound it is also at least the minimum
+// of the lines that do not read the key.
 func leastOverhead(d *Draft, role string) (int64, error) {
 	if !d.Line.MinOverhead && !d.Request.Bound {
 		return submit.LeastOverhead, nil
