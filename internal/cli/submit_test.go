@@ -58,6 +58,7 @@ var lines = map[string][]string{
 		"local:///opt/job.py",
 	},
 	"r": {"--deploy-mode", "cluster", image, "--conf", "spark.kubernetes.driver.pod.name=r-driver",
+		"--conf", "spark.dynamicAllocation.enabled=false", // two executors are the default
 		"local:///opt/job.R", "a", "b c"},
 }
 

@@ -233,7 +233,8 @@ func (c *converter) fields() error {
 	spec := &c.app.Spec
 	fields.Application.Take(c.conf, c.app)
 
-	if spec.Executor.Instances == nil && !c.conf.Has(fields.Application.Key("spec.executor.instances")) && !c.conf.Has(fields.Application.Key("spec.dynamicAllocation.enabled")) {
+	dynamic, _ := c.conf.Get(fields.Application.Key("spec.dynamicAllocation.enabled"))
+	if spec.Executor.Instances == nil && !c.conf.Has(fields.Application.Key("spec.executor.instances")) && !strings.EqualFold(strings.TrimSpace(dynamic), "true") {
 		spec.Executor.Instances = new(int32(2)) // the default of spark-submit; the default of the API is 1
 	}
 
