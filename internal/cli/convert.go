@@ -13,6 +13,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
+	"github.com/sparkoperator/spark-operator/internal/cli/stage"
 )
 
 // convertOptions are the flags of the verb convert.
@@ -116,6 +117,11 @@ func (r *root) convert(o *convertOptions) error {
 		result, err := convert.Convert(operator, d.Object, group)
 		if err != nil {
 			return exit.Errorf(exit.Invalid, "%s: %w", d.Place(""), err)
+		}
+
+		if stage.HasFiles(d.Object) {
+			r.Warn(d.Object.GetName() + ": sparkctl delete deletes the files that sparkctl submit has put into a store if no application of the cluster names them; " +
+				"apply the result before you delete the source, or delete the source with kubectl")
 		}
 
 		if i > 0 {

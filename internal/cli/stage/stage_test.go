@@ -15,7 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
@@ -344,13 +346,15 @@ func storeLife(t *testing.T, url, as string, list func() map[string]string) {
 		t.Errorf("the store (-want +got):\n%s", diff)
 	}
 
+	converted := &sparkv1.SparkApplication{ObjectMeta: second.ObjectMeta} // as by sparkctl convert
+
 	for i, c := range []struct {
-		deleted   *v1beta2.SparkApplication
-		remaining []*v1beta2.SparkApplication
+		deleted   client.Object
+		remaining []client.Object
 		want      map[string]string
 	}{
-		{first, []*v1beta2.SparkApplication{first, second}, map[string]string{mainKey: "main", otherKey: "main"}},
-		{second, nil, map[string]string{otherKey: "main"}},
+		{first, []client.Object{first, converted}, map[string]string{mainKey: "main", otherKey: "main"}},
+		{converted, nil, map[string]string{otherKey: "main"}},
 		{other, nil, map[string]string{}},
 	} {
 		if _, err := removeFiles(t.Context(), c.deleted, c.remaining); err != nil {

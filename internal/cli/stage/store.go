@@ -21,6 +21,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
@@ -261,7 +262,7 @@ func (w writerFunc) Write(part []byte) (int, error) { return w(part) }
 
 // removeFiles deletes the staged files of a deleted application. It keeps each file that a remaining application of the
 // namespace names too. It returns the number of deleted files.
-func removeFiles(ctx context.Context, app *v1beta2.SparkApplication, remaining []*v1beta2.SparkApplication) (int, error) {
+func removeFiles(ctx context.Context, app client.Object, remaining []client.Object) (int, error) {
 	record, ok := recordOf(app)
 	if !ok {
 		return 0, nil
@@ -340,17 +341,17 @@ func trusted(store string) (string, error) {
 
 // remove deletes the files with the given keys, and returns the number of deleted files. It keeps files that another
 // application of the namespace names, and files of other namespaces.
-func (s *objectStore) remove(ctx context.Context, app *v1beta2.SparkApplication, keys []string, remaining []*v1beta2.SparkApplication) (int, error) {
+func (s *objectStore) remove(ctx context.Context, app client.Object, keys []string, remaining []client.Object) (int, error) {
 	var inUse []string
 	for _, other := range remaining {
-		if kept, ok := recordOf(other); ok && (app.UID == "" || other.UID != app.UID) && recorded(kept.Store) == s.url {
+		if kept, ok := recordOf(other); ok && (app.GetUID() == "" || other.GetUID() != app.GetUID()) && recorded(kept.Store) == s.url {
 			inUse = append(inUse, kept.Keys...)
 		}
 	}
 
 	deleted := 0
 	for _, key := range keys {
-		if slices.Contains(inUse, key) || !s.owns(key, app.Namespace) {
+		if slices.Contains(inUse, key) || !s.owns(key, app.GetNamespace()) {
 			continue
 		}
 
@@ -378,7 +379,7 @@ func (s *objectStore) owns(key, namespace string) bool {
 }
 
 // recordOf returns the content of an application's annotation.
-func recordOf(app *v1beta2.SparkApplication) (record staged, ok bool) {
-	text := app.Annotations[filesAnnotation]
+func recordOf(app client.Object) (record staged, ok bool) {
+	text := app.GetAnnotations()[filesAnnotation]
 	return record, text != "" && utiljson.Unmarshal([]byte(text), &record) == nil
 }

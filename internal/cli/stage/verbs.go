@@ -9,9 +9,13 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
+	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
@@ -136,30 +140,42 @@ func (s *Staging) Close() {
 	}
 }
 
+// HasFiles reports whether the store has files that the verb submit has put there for an application.
+func HasFiles(app client.Object) bool { return app.GetAnnotations()[filesAnnotation] != "" }
+
 // Unstage deletes the files of a deleted object from the store into which the verb submit has put them.
 func Unstage(ctx context.Context, c client.Client, object client.Object) error {
-	app, ok := object.(*v1beta2.SparkApplication)
-	if !ok || app.Annotations[filesAnnotation] == "" {
+	if !HasFiles(object) {
 		return nil
 	}
 
-	remaining, err := applications(ctx, c, app.Namespace)
+	remaining, err := applications(ctx, c, object.GetNamespace())
 	if err == nil {
-		_, err = removeFiles(ctx, app, remaining)
+		_, err = removeFiles(ctx, object, remaining)
 	}
 	return remain(err)
 }
 
-// applications returns the applications of a namespace.
-func applications(ctx context.Context, c client.Client, namespace string) ([]*v1beta2.SparkApplication, error) {
-	var list v1beta2.SparkApplicationList
-	if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		return nil, err
-	}
+// applications returns the applications of a namespace, of both APIs: sparkctl convert keeps the annotation. An API that
+// the cluster does not have, or of which the user may not list the applications, is left out.
+func applications(ctx context.Context, c client.Client, namespace string) (found []client.Object, err error) {
+	for _, list := range []client.ObjectList{&v1beta2.SparkApplicationList{}, &sparkv1.SparkApplicationList{}} {
+		err := c.List(ctx, list, client.InNamespace(namespace))
+		if exit.NoDefinition(err) || apierrors.IsForbidden(err) {
+			continue
+		}
 
-	found := make([]*v1beta2.SparkApplication, len(list.Items))
-	for i := range list.Items {
-		found[i] = &list.Items[i]
+		if err != nil {
+			return nil, err
+		}
+
+		err = meta.EachListItem(list, func(item runtime.Object) error {
+			found = append(found, item.(client.Object))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	return found, nil
 }
