@@ -156,8 +156,8 @@ func Unstage(ctx context.Context, c client.Client, object client.Object) error {
 	return remain(err)
 }
 
-// applications returns the applications of a namespace, of both APIs: sparkctl convert keeps the annotation. An API that
-// the cluster does not have, or of which the user may not list the applications, is left out.
+// applications returns the applications of a namespace, of both APIs: sparkctl convert keeps the annotation. An API
+// that the cluster does not have, or of which the user may not list the applications, is left out.
 func applications(ctx context.Context, c client.Client, namespace string) (found []client.Object, err error) {
 	for _, list := range []client.ObjectList{&v1beta2.SparkApplicationList{}, &sparkv1.SparkApplicationList{}} {
 		err := c.List(ctx, list, client.InNamespace(namespace))
