@@ -99,7 +99,7 @@ func TestRunOnALostNode(t *testing.T) {
 	app := w.Application("pi", scene.WithDriver, world.OnFailure(1),
 		world.Timeouts(v1beta2.Timeouts{RunSeconds: new(int64(5))}))
 	driver := w.DriverOf(app, 1)
-	w.Bind(driver, "lost")
+	w.BindAway(driver)
 	w.Kubelet(driver.Name, corev1.PodRunning, world.Running())
 	w.WaitState("pi", v1beta2.ApplicationStateRunning)
 	w.Kubelet(driver.Name, corev1.PodUnknown, world.Running())

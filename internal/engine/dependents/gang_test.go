@@ -173,7 +173,7 @@ func TestGangLives(t *testing.T) {
 			app := w.Application("pi", asGang(scheduler), func(app *v1beta2.SparkApplication) {
 				app.Spec.RestartPolicy = v1beta2.RestartPolicy{
 					Type: v1beta2.RestartPolicyOnFailure, OnFailureRetries: new(int32(1)),
-					OnFailureRetryInterval: new(int64(2)),
+					OnFailureRetryInterval: new(int64(10)), // the test must see the state FAILING
 				}
 			})
 			driver := w.DriverOf(app, 1)

@@ -17,17 +17,12 @@ import (
 	"github.com/sparkoperator/spark-operator/test/kit/world"
 )
 
-// makeRun makes a pod run on a node that does not exist. There is no kubelet to stop the pod, so a deleted pod exists
-// until the test removes it.
+// makeRun makes a pod run on a node without a kubelet, so that a deleted pod exists until the test removes it.
 func makeRun(w *world.World, pod *corev1.Pod) {
 	w.T.Helper()
 
 	if pod.Spec.NodeName == "" {
-		node := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: pod.Name},
-			Target: corev1.ObjectReference{Kind: "Node", Name: "nowhere"}}
-		if err := w.API.SubResource("binding").Create(w.T.Context(), pod, node); err != nil {
-			w.T.Fatal(err)
-		}
+		w.BindAway(pod)
 	}
 
 	w.T.Cleanup(func() { w.Stopped(pod) })

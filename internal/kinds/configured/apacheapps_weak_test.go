@@ -323,7 +323,7 @@ func TestApacheForce(t *testing.T) {
 			TerminationRequeuePeriodMillis: new(int64(1000))},
 	}))
 	driver := resources.ApacheDriver(w, app, 1)
-	w.Bind(driver, "lost") // whose kubelet stops no pods
+	w.BindAway(driver) // whose kubelet stops no pods
 	w.Ready(driver.Name)
 	resources.WaitApache(w, "pi", sparkv1.ApplicationRunningHealthy)
 	w.Kubelet(driver.Name, corev1.PodRunning, scene.Exited(0, ""))

@@ -391,7 +391,7 @@ func TestExitZeroWhileSuspended(t *testing.T) {
 	for name, gone := range map[string]bool{"stays": false, "goes": true} {
 		app := w.Application(name, scene.WithDriver)
 		driver := w.DriverOf(app, 1)
-		w.Bind(driver, "nowhere")
+		w.BindAway(driver)
 		w.RunningDriver(app, 1)
 		w.Suspend(name, true)
 		w.WaitDeleting(driver)

@@ -325,7 +325,7 @@ func TestOperatorRecordsRuns(t *testing.T) {
 
 		app := w.Application(name, scene.WithDriver)
 		driver := w.DriverOf(app, 1)
-		w.Bind(driver, "nowhere")
+		w.BindAway(driver)
 		w.Execute(driver, scene.Exited(0, ""))
 		return w.WaitState(name, v1beta2.ApplicationStateCompleted)
 	}
@@ -374,7 +374,7 @@ func pulled(w *world.World, driver *corev1.Pod) {
 		w.T.Fatal(err)
 	}
 
-	w.Bind(driver, "nowhere")
+	w.BindAway(driver)
 
 	driver = w.WaitPod(driver.Name)
 	before = driver.DeepCopy()

@@ -164,6 +164,26 @@ func (w *World) Bind(pod *corev1.Pod, node string) {
 	}
 }
 
+// BindAway binds a pod to a node of its own without a kubelet, so that a deleted pod stays until the test removes it. The
+// node exists, because the pod garbage collector of Kubernetes deletes pods of nodes that have not existed for 40 s. It
+// remembers nodes by their names, so the pods of another test would count, too.
+func (w *World) BindAway(pod *corev1.Pod) {
+	w.T.Helper()
+
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "away-" + string(pod.UID)}, Spec: corev1.NodeSpec{Unschedulable: true}}
+	if err := w.API.Create(w.T.Context(), node); err != nil {
+		w.T.Fatal(err)
+	}
+
+	w.T.Cleanup(func() {
+		if err := w.API.Delete(context.Background(), node); err != nil {
+			w.T.Error(err)
+		}
+	})
+
+	w.Bind(pod, node.Name)
+}
+
 // Stays returns the kind and name of each pod and ConfigMap that still exists in the namespace.
 func (w *World) Stays() (names []string) {
 	w.T.Helper()
@@ -215,7 +235,7 @@ func (w *World) Patch(name, change string) {
 // every 20 s.
 func (w *World) TakesItsTime(pod *corev1.Pod) (goes func()) {
 	w.T.Helper()
-	w.Bind(pod, "nowhere")
+	w.BindAway(pod)
 
 	patch := func(finalizers string) {
 		w.T.Helper()
