@@ -297,6 +297,10 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 	}
 
 	log, broken = k.capture(t, in)
+	if broken == nil && reading.Err() != nil {
+		broken = reading.Err() // a stream that is cut can look as if it had ended
+	}
+
 	if refused, ok := errors.AsType[*nodelog.Error](broken); ok && log.Total() == 0 {
 		log.Release()
 		return nil, nil, k.refused(ctx, t, refused)
