@@ -296,11 +296,7 @@ func (k *Keeper) read(ctx context.Context, t *task, follow bool) (log *capture.C
 		k.Wake(t.attempt.Attempt) // the deletion need not wait any longer
 	}
 
-	log, broken = k.capture(t, in)
-	if broken == nil && reading.Err() != nil {
-		broken = reading.Err() // a stream that is cut can look as if it had ended
-	}
-
+	log, broken = k.capture(reading, t, in)
 	if refused, ok := errors.AsType[*nodelog.Error](broken); ok && log.Total() == 0 {
 		log.Release()
 		return nil, nil, k.refused(ctx, t, refused)
@@ -340,13 +336,17 @@ func (k *Keeper) turn(ctx context.Context) (done func(), ok bool) {
 }
 
 // capture reads the text of a log that was not uploaded. It returns also what it has read before an error.
-func (k *Keeper) capture(t *task, in io.Reader) (log *capture.Capture, err error) {
+func (k *Keeper) capture(ctx context.Context, t *task, in io.Reader) (log *capture.Capture, err error) {
 	log = k.newCapture(t)
 	if t.uploaded != nil {
-		return log, t.uploaded.Rest(in, log)
+		err = t.uploaded.Rest(in, log)
+	} else {
+		_, err = io.Copy(log, in)
 	}
 
-	_, err = io.Copy(log, in)
+	if err == nil {
+		err = ctx.Err() // a stream that is cut can look as if it had ended
+	}
 	return log, err
 }
 

@@ -164,9 +164,9 @@ func (w *World) Bind(pod *corev1.Pod, node string) {
 	}
 }
 
-// BindAway binds a pod to a node of its own without a kubelet, so that a deleted pod stays until the test removes it. The
-// node exists, because the pod garbage collector of Kubernetes deletes pods of nodes that have not existed for 40 s. It
-// remembers nodes by their names, so the pods of another test would count, too.
+// BindAway binds a pod to a node of its own without a kubelet, so that a deleted pod stays until the test removes it.
+// The node exists, because the pod garbage collector of Kubernetes deletes pods of nodes that have not existed for
+// 40 s. It remembers nodes by their names, so the pods of another test would count, too.
 func (w *World) BindAway(pod *corev1.Pod) {
 	w.T.Helper()
 
