@@ -14,6 +14,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/manifest"
 	"github.com/sparkoperator/spark-operator/internal/cli/preview"
 	"github.com/sparkoperator/spark-operator/internal/cli/stage"
+	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 )
 
 // convertOptions are the flags of the verb convert.
@@ -120,8 +121,8 @@ func (r *root) convert(o *convertOptions) error {
 		}
 
 		if stage.HasFiles(d.Object) {
-			r.Warn(d.Object.GetName() + ": sparkctl delete deletes the files that sparkctl submit has put into a store if no application of the cluster names them; " +
-				"apply the result before you delete the source, or delete the source with kubectl")
+			r.Warn(fmt.Sprintf("%s: %s deletes the files that %s has put into a store if no application of the cluster names them; apply the result before you delete the source, or delete the source with kubectl",
+				d.Object.GetName(), terminal.Hint("delete"), terminal.Hint("submit")))
 		}
 
 		if i > 0 {
