@@ -436,8 +436,10 @@ var kept = regexp.MustCompile(`^(\$|>|\^C|SparkApplication |Pi is |interrupted|t
 // network of the node.
 var unresolved = regexp.MustCompile(`(?ms)(failed\s+to\s+resolve\s+reference\s+"[^"]+":).*?^(SparkApplication|pod:|do:|\^C)`)
 
-// withoutLog replaces each sequence of lines of Spark's log in the output by one line with three dots.
+// withoutLog replaces each sequence of lines of Spark's log in the output by one line with three dots. The whole output
+// stays in the report of a failure.
 func (c *console) withoutLog() *console {
+	c.t.Log(c.output)
 	c.output = terminal.Condense(c.output, kept)
 	return c
 }

@@ -39,9 +39,9 @@ func TestCondense(t *testing.T) {
 // TestStable checks that Stable removes the differences between two runs of the same commands, but keeps a difference
 // in the state of an application.
 func TestStable(t *testing.T) {
-	one := "$ wait\nPi 3\nPi 4\nSparkApplication d/pi: SUBMITTED\n^C\nwhy:    ErrImagePull: x\npod:    x: ErrImagePull\ndo:     check\nstate: RUNNING\nstart: JVM 4s, executor's JVM 4s,\n  first task 0s\ncreated: 59s ago\nused: 0.00 GiB-hours, at most 1\n  executor at once\n\nevents:\n  12:00:00  Pulled: image\n  12:00:01  Started: x\n$\npod: pi-54833baf-exec-1 waits for a\n  node"
+	one := "$ wait\n...\nPi 3\n...\nPi 4\nSparkApplication d/pi: SUBMITTED\n^C\nwhy:    ErrImagePull: x\npod:    x: ErrImagePull\ndo:     check\nstate: RUNNING\nstart: JVM 4s, executor's JVM 4s,\n  first task 0s\ncreated: 59s ago\nused: 0.00 GiB-hours, at most 1\n  executor at once\n\nevents:\n  12:00:00  Pulled: image\n  12:00:01  Started: x\n$\npod: pi-54833baf-exec-1 waits for a\n  node"
 
-	two := "$ wait\nPi 5\n^C\nwhy:    ImagePullBackOff\n        x\npod:    x: y\ndo:     check\nstate: RUNNING\nstart: JVM 21s\ncreated:   2m5s ago\nused:   0.01 GiB-hours, waited 3s\n for a node\n\nevents:\n  13:00:00  Started: x\n$\npod: pi-fedcba9876543210-exec-2 waits\n  for a node"
+	two := "$ wait\n...\nPi 5\n^C\nwhy:    ImagePullBackOff\n        x\npod:    x: y\ndo:     check\nstate: RUNNING\nstart: JVM 21s\ncreated:   2m5s ago\nused:   0.01 GiB-hours, waited 3s\n for a node\n\nevents:\n  13:00:00  Started: x\n$\npod: pi-fedcba9876543210-exec-2 waits\n  for a node"
 	if Stable(one) != Stable(two) {
 		t.Errorf("%q differs from %q", Stable(one), Stable(two))
 	}
