@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +26,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1alpha1"
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/kube"
 	"github.com/sparkoperator/spark-operator/internal/cli/screen"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
@@ -144,6 +147,7 @@ func TestVerbsOnACluster(t *testing.T) {
 	t.Run("submit", func(t *testing.T) { (&user{w, t, u.kubeconfig}).submits() })
 	t.Run("schedules", func(t *testing.T) { (&user{w, t, u.kubeconfig}).schedules() })
 	t.Run("log", func(t *testing.T) { (&user{w, t, u.kubeconfig}).logs() })
+	t.Run("cut log", func(t *testing.T) { (&user{w, t, u.kubeconfig}).cutLog() })
 	t.Run("cause", func(t *testing.T) { (&user{w, t, u.kubeconfig}).findsCause() })
 	t.Run("detach", func(t *testing.T) { (&user{w, t, u.kubeconfig}).detaches() })
 	t.Run("scale", func(t *testing.T) { (&user{w, t, u.kubeconfig}).scales() })
@@ -283,6 +287,32 @@ func (u *user) waits() {
 	}
 
 	u.does(exit.Failed, "out of luck", "wait", "unlucky", "--for=running")
+	u.waitsForItsOwn()
+}
+
+// waitsForItsOwn checks that waits and followed logs do not take another object of the same name for their own.
+func (u *user) waitsForItsOwn() {
+	c, err := kube.New(kit.Rest(u.t), u.Namespace)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+
+	earlier := u.Get("unlucky")
+	earlier.UID = "earlier"
+
+	if err := c.Wait(u.t.Context(), earlier, kube.GoalDeleted, nil); err != nil {
+		u.t.Errorf("the wait for its deletion: %v", err)
+	}
+
+	for name, err := range map[string]error{
+		"wait": c.Wait(u.t.Context(), earlier, kube.GoalEnded, nil),
+		"log":  c.Logs(u.t.Context(), earlier, kube.LogOptions{Follow: true, Tail: -1}, io.Discard),
+		"logs": c.Logs(u.t.Context(), earlier, kube.LogOptions{Follow: true, Tail: -1, Executor: kube.AllExecutors}, io.Discard),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "unlucky was deleted") {
+			u.t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func (u *user) submits() {
@@ -384,6 +414,54 @@ func (u *user) logs() {
 
 	u.keptExecutor(node, "again")
 	u.keptLogs("again")
+}
+
+// cutLog checks that a followed log continues when its stream ends within a line while the driver runs, as when a load
+// balancer closes the connection, and when the node is away for some seconds.
+func (u *user) cutLog() {
+	node := startKubelet(u.t, "cut-"+u.Namespace)
+	u.does(exit.OK, "cut created", "create", "-f", u.manifest("cut", ""))
+	u.onNode(node, "cut-driver", "")
+	u.driver("cut", corev1.PodRunning, running())
+
+	var streams atomic.Int32
+
+	node.Serve("cut-driver", func(w http.ResponseWriter, r *http.Request) {
+		text := "2026-01-02T03:04:05.1Z one\n2026-01-02T03:04:06.1Z tw"
+		switch streams.Add(1) {
+		case 1:
+		case 2:
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		case 3:
+			if got := r.URL.Query().Get("sinceTime"); got != "2026-01-02T03:04:04Z" {
+				u.t.Errorf("the third stream begins at %q", got)
+			}
+
+			fallthrough
+		default:
+			text += "o\n2026-01-02T03:04:07.1Z three\n"
+		}
+
+		_, _ = io.WriteString(w, text)
+	})
+
+	s := u.begin("log", "cut", "-f")
+	for _, line := range []string{"one", "two", "three"} {
+		if got := s.until(""); got != line {
+			u.t.Errorf("the line %q, want %q", got, line)
+		}
+	}
+
+	u.driver("cut", corev1.PodSucceeded, scene.Exited(0, ""))
+
+	for s.lines.Scan() {
+		u.t.Errorf("after the end: %q", s.lines.Text())
+	}
+
+	if code := <-s.ended; code != exit.OK {
+		u.t.Errorf("exit code %d", code)
+	}
 }
 
 // keptExecutor checks that the verb log prints the kept log of an executor whose pod exists without a log, as after an

@@ -21,6 +21,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/podlog"
 	"github.com/sparkoperator/spark-operator/internal/cli/stage"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -192,7 +193,7 @@ func (r *Reader) copy(ctx context.Context, logs store.Logs, a store.Attempt, f *
 	}
 
 	limited := &io.LimitedReader{R: text, N: max(f.Kept, 0) + maxExcess}
-	if err := kube.CopyLines(limited, tail, prefix, out); err != nil {
+	if err := podlog.CopyLines(limited, tail, prefix, out); err != nil {
 		return exit.Errorf(exit.Cluster, "the kept log of pod %s is damaged here: %v", bounds.Line(f.Pod), err)
 	}
 

@@ -18,10 +18,6 @@ type Change struct {
 	Deleted bool
 }
 
-// rewatchInterval is the time until a watch is started again. The API server may have ended the watch or rejected its
-// start.
-const rewatchInterval = time.Second
-
 // Changes watches the selected objects until the context is canceled, and passes each change to the callback. The list
 // contains the objects that the caller has already read. Changes reports such an object only when its version changes.
 //
@@ -97,7 +93,7 @@ func (c *Client) watchKind(ctx context.Context, k *kinds.Kind, q Query, changed 
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(rewatchInterval):
+		case <-time.After(interval):
 		}
 	}
 }

@@ -1,10 +1,8 @@
 package kube
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,15 +11,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
+	"github.com/sparkoperator/spark-operator/internal/cli/podlog"
 	"github.com/sparkoperator/spark-operator/internal/ground/identity"
-	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
-	"github.com/sparkoperator/spark-operator/internal/kinds"
-	"github.com/sparkoperator/spark-operator/spark/overlay"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
 
@@ -56,9 +51,6 @@ func (o LogOptions) kept(ctx context.Context, printed map[string]bool, out io.Wr
 // AllExecutors is the value of LogOptions.Executor that selects the logs of all executors.
 const AllExecutors = "all"
 
-// logInterval is the time between two lists of the pods while Logs waits for the pod of the next log.
-const logInterval = time.Second
-
 // Logs writes the logs of an object's pods. If the option Follow is set, Logs continues across restarts and attempts
 // until the object has ended or the context is canceled.
 func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
@@ -73,7 +65,7 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 			err = c.stream(ctx, pod, o, "", out)
 		}
 
-		if IsNoLog(err) {
+		if podlog.IsNoLog(err) {
 			if found, failure := o.kept(ctx, nil, out); found || failure != nil && pod == nil {
 				return failure
 			}
@@ -95,9 +87,6 @@ func (c *Client) Logs(ctx context.Context, object client.Object, o LogOptions, o
 // Before the first log, there is no previous pod (nil). If no further log will follow, nextPod returns nil. If the
 // option Follow is set, nextPod waits until the next pod exists and its container has started.
 func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions, last *corev1.Pod) (*corev1.Pod, error) {
-	tick := time.NewTicker(logInterval)
-	defer tick.Stop()
-
 	o.Waiting = changesOnly(o.Waiting)
 	for {
 		pods, err := c.Pods(ctx, object)
@@ -107,7 +96,7 @@ func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions
 
 		candidates := after(logged(pods, o), last)
 		if len(candidates) > 0 {
-			if pod := &candidates[len(candidates)-1]; started(pod) || !o.Follow {
+			if pod := &candidates[len(candidates)-1]; podlog.Started(pod) || !o.Follow {
 				return pod, nil
 			}
 		}
@@ -116,10 +105,8 @@ func (c *Client) nextPod(ctx context.Context, object client.Object, o LogOptions
 			return nil, err
 		}
 
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, c.ended(ctx, ctx.Err())
+		if err := c.pause(ctx); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -151,12 +138,13 @@ func after(pods []corev1.Pod, last *corev1.Pod) []corev1.Pod {
 // noMore reports whether no further log will follow. The caller says whether the pod of a further log already exists
 // (waiting), and whether a log was already written (wrote). If there is no log at all, noMore returns an error.
 func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions, waiting, wrote bool) (bool, error) {
-	live := kinds.Of(object).New()
-	if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
-		if apierrors.IsNotFound(err) && wrote {
-			return true, nil
-		}
-		return false, c.ended(ctx, err)
+	live, err := c.same(ctx, object)
+	if live == nil && err == nil && wrote {
+		return true, nil
+	}
+
+	if live == nil {
+		return false, cmp.Or(err, deleted(object, ""))
 	}
 
 	s := Summarize(live)
@@ -168,18 +156,6 @@ func (c *Client) noMore(ctx context.Context, object client.Object, o LogOptions,
 		return true, nil
 	}
 	return false, noPod(&s, o)
-}
-
-// noLog is the error of a pod that does not exist, or whose log is not readable: one on a lost node, or one whose
-// container has not restarted.
-type noLog struct{ error }
-
-func (e noLog) Unwrap() error { return e.error }
-
-// IsNoLog reports whether an error means that a log was not opened. Other errors of a log mean that it broke off.
-func IsNoLog(err error) bool {
-	_, is := errors.AsType[noLog](err)
-	return is
 }
 
 func noPod(s *Summary, o LogOptions) error {
@@ -194,9 +170,9 @@ func noPod(s *Summary, o LogOptions) error {
 
 	text := fmt.Sprintf("%s %s/%s has no %s", s.Kind.Kind, s.Namespace, s.Name, what)
 	if s.Result == Pending || s.Result == Suspended {
-		return noLog{exit.Errorf(exit.Cluster, "%s yet (%s)", text, s.why())}
+		return podlog.NoLog(exit.Errorf(exit.Cluster, "%s yet (%s)", text, s.why()))
 	}
-	return noLog{exit.Errorf(exit.Cluster, "%s any more, and its log was deleted with it; %s shows the result", text, s.Hint("status"))}
+	return podlog.NoLog(exit.Errorf(exit.Cluster, "%s any more, and its log was deleted with it; %s shows the result", text, s.Hint("status")))
 }
 
 // logged returns the pods whose logs the options select, the newest last.
@@ -220,109 +196,21 @@ func logged(pods []corev1.Pod, o LogOptions) (chosen []corev1.Pod) {
 	return chosen
 }
 
-// containerOf returns the name of the container in which Spark runs.
-func containerOf(pod *corev1.Pod) string {
-	if name := pod.Annotations[submit.DefaultContainerAnnotation]; name != "" || len(pod.Spec.Containers) == 0 {
-		return name
-	}
-
-	for _, container := range pod.Spec.Containers {
-		if slices.Contains([]string{overlay.DriverContainer, overlay.ExecutorContainer, submit.RunnerContainer}, container.Name) {
-			return container.Name
-		}
-	}
-	return pod.Spec.Containers[0].Name
-}
-
-func started(pod *corev1.Pod) bool {
-	name := containerOf(pod)
-	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == name })
-	return i >= 0 && (pod.Status.ContainerStatuses[i].State.Running != nil || pod.Status.ContainerStatuses[i].State.Terminated != nil)
-}
-
-// maxLine is the largest number of bytes of a log that are written as one line. A program may write a line that is
-// longer than the memory.
-const maxLine = 64 << 10
-
-// PodLog writes the log of Spark's container in a pod. Longer lines than maxLine become several lines.
+// PodLog writes the log of Spark's container in a pod. If the option Follow is set, it returns when the container has
+// ended. Longer lines than 64 KiB become several lines.
 func (c *Client) PodLog(ctx context.Context, pod *corev1.Pod, o LogOptions, out io.Writer) error {
 	return c.stream(ctx, pod, o, "", out)
 }
 
-// stream writes the log of a pod, each line with a prefix. Longer lines than maxLine become several lines.
+// stream writes the log of a pod, as PodLog does, each line with a prefix.
 func (c *Client) stream(ctx context.Context, pod *corev1.Pod, o LogOptions, prefix string, out io.Writer) error {
-	options := &corev1.PodLogOptions{Container: containerOf(pod), Follow: o.Follow, Previous: o.Previous, Timestamps: o.Times}
-	if o.Since > 0 {
-		options.SinceSeconds = new(max(int64(o.Since.Seconds()), 1))
+	reader := podlog.Reader{Pods: c.core, Explain: c.ended}
+	lines := podlog.Options{Previous: o.Previous, Since: o.Since, Tail: o.Tail, Limit: o.Limit, Times: o.Times}
+
+	if o.Follow && !o.Previous {
+		return reader.Follow(ctx, pod, lines, prefix, out)
 	}
-
-	if o.Tail >= 0 {
-		options.TailLines = new(o.Tail)
-	}
-
-	if o.Limit > 0 {
-		options.LimitBytes = new(o.Limit)
-	}
-
-	in, err := c.core.Pods(pod.Namespace).GetLogs(pod.Name, options).Stream(ctx)
-	if err != nil {
-		if apierrors.IsBadRequest(err) {
-			return noLog{exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %v", pod.Name, err)}
-		}
-		return noLog{c.ended(ctx, err)}
-	}
-	defer in.Close()
-
-	checked := bufio.NewReader(nodelog.Checked(in))
-	if _, err := checked.Peek(1); err != nil { // the node has removed the container, and has no text of it
-		if refused, ok := errors.AsType[*nodelog.Error](err); ok {
-			return noLog{exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %v", pod.Name, refused)}
-		}
-	}
-
-	if err := CopyLines(checked, -1, prefix, out); err != nil {
-		return c.ended(ctx, err)
-	}
-	return nil
-}
-
-// maxTail is the largest size of the last lines of a log that CopyLines keeps in memory.
-const maxTail = 16 << 20
-
-// CopyLines writes the last lines of a log, each with a prefix. A negative tail means all. Longer lines than maxLine
-// become several lines. Of last lines that are larger than maxTail together, the first ones are left out.
-func CopyLines(in io.Reader, tail int64, prefix string, out io.Writer) error {
-	var last [][]byte // the last lines, if there is a tail
-
-	size := 0
-
-	reader := bufio.NewReaderSize(in, maxLine)
-	for {
-		line, err := reader.ReadSlice('\n')
-		if len(line) > 0 {
-			text := fmt.Appendf(nil, "%s%s\n", prefix, bytes.TrimSuffix(line, []byte("\n")))
-			if tail < 0 {
-				if _, err := out.Write(text); err != nil {
-					return err
-				}
-			} else {
-				last, size = append(last, text), size+len(text)
-				for int64(len(last)) > tail || size > maxTail {
-					size -= len(last[0])
-					last = last[1:]
-				}
-			}
-		}
-
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF):
-			_, err := out.Write(bytes.Join(last, nil))
-			return err
-		case err != nil:
-			return err
-		}
-	}
+	return reader.Copy(ctx, pod, lines, prefix, out)
 }
 
 // lines writes the lines of several concurrent logs. It never mixes the texts of two lines.
@@ -359,9 +247,6 @@ func (o LogOptions) gone(ctx context.Context, s *Summary, seen map[string]bool, 
 // merged writes the logs of all executors. The prefix of each line is the name of the pod. If the option Follow is set,
 // merged adds the logs of new executors until the object has ended.
 func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions, out io.Writer) error {
-	tick := time.NewTicker(logInterval)
-	defer tick.Stop()
-
 	shared, seen := &lines{out: out, unopened: map[string]string{}}, map[string]bool{}
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -373,14 +258,14 @@ func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions,
 		}
 
 		for _, pod := range logged(pods, o) {
-			if seen[string(pod.UID)] || !started(&pod) {
+			if seen[string(pod.UID)] || !podlog.Started(&pod) {
 				continue
 			}
 
 			seen[string(pod.UID)] = true
 			running.Go(func() {
 				prefix := "[" + bounds.Line(pod.Name) + "] "
-				if err := c.stream(ctx, &pod, o, prefix, shared); IsNoLog(err) {
+				if err := c.stream(ctx, &pod, o, prefix, shared); podlog.IsNoLog(err) {
 					shared.mu.Lock()
 					defer shared.mu.Unlock()
 
@@ -391,9 +276,9 @@ func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions,
 			})
 		}
 
-		live := kinds.Of(object).New()
-		if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); err != nil {
-			return c.ended(ctx, err)
+		live, err := c.same(ctx, object)
+		if live == nil {
+			return cmp.Or(err, deleted(object, ""))
 		}
 
 		if s := Summarize(live); !o.Follow || s.Over() {
@@ -401,10 +286,8 @@ func (c *Client) merged(ctx context.Context, object client.Object, o LogOptions,
 			return o.gone(ctx, &s, seen, shared)
 		}
 
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return c.ended(ctx, ctx.Err())
+		if err := c.pause(ctx); err != nil {
+			return err
 		}
 	}
 }

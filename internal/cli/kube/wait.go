@@ -86,20 +86,58 @@ func (c *Client) Wait(ctx context.Context, object client.Object, goal string, ch
 		if done || err != nil {
 			return err
 		}
+
+		if err := c.pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// same reads an object again. It returns nil if the object was deleted, even if there is another one of its name now.
+func (c *Client) same(ctx context.Context, object client.Object) (client.Object, error) {
+	live := kinds.Of(object).New()
+	if err := c.Get(ctx, client.ObjectKeyFromObject(object), live); apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // no object and no error
+	} else if err != nil {
+		return nil, c.ended(ctx, err)
+	}
+
+	if live.GetUID() != object.GetUID() {
+		return nil, nil //nolint:nilnil // see above
+	}
+	return live, nil
+}
+
+// deleted returns the error of a wait for an object that was deleted, or nil if that is the goal.
+func deleted(object client.Object, goal string) error {
+	if goal == GoalDeleted {
+		return nil
+	}
+	return exit.Errorf(exit.Cluster, "%s %s/%s was deleted", kinds.Of(object).Kind, object.GetNamespace(), object.GetName())
+}
+
+// interval is the time between two lists while something is awaited, and until a watch that has ended is started again.
+const interval = time.Second
+
+// pause waits for the interval. Its error is that of a context that ended.
+func (c *Client) pause(ctx context.Context) error {
+	select {
+	case <-time.After(interval):
+		return nil
+	case <-ctx.Done():
+		return c.ended(ctx, ctx.Err())
 	}
 }
 
 // look reads the object once. If the object has reached the goal, look returns "". Otherwise it returns the
 // resourceVersion from which to watch the object.
 func (c *Client) look(ctx context.Context, object client.Object, goal string, last *string, changed func(*Summary)) (version string, err error) {
-	live := kinds.Of(object).New()
-
-	err = c.Get(ctx, client.ObjectKeyFromObject(object), live)
+	live, err := c.same(ctx, object)
 	switch {
-	case apierrors.IsNotFound(err) && goal == GoalDeleted, err == nil && goal == GoalDeleted && live.GetUID() != object.GetUID():
-		return "", nil
 	case err != nil:
-		return "", c.ended(ctx, err)
+		return "", err
+	case live == nil:
+		return "", deleted(object, goal)
 	}
 
 	if done, err := c.judge(ctx, live, goal, last, changed); done || err != nil {
@@ -146,13 +184,12 @@ func (c *Client) follow(ctx context.Context, object client.Object, version, goal
 			}
 
 			live, ok := event.Object.(client.Object)
-			switch {
-			case !ok:
+			if !ok {
 				continue
-			case event.Type == watch.Deleted && goal == GoalDeleted:
-				return true, nil
-			case event.Type == watch.Deleted:
-				return false, exit.Errorf(exit.Cluster, "%s %s/%s was deleted", kinds.Of(object).Kind, object.GetNamespace(), object.GetName())
+			}
+
+			if event.Type == watch.Deleted || live.GetUID() != object.GetUID() {
+				return true, deleted(object, goal)
 			}
 
 			if done, err := c.judge(ctx, live, goal, last, changed); done || err != nil {
@@ -204,24 +241,16 @@ func (s *Summary) String() string {
 	return text
 }
 
-// podsInterval is the time between two lists of the pods of a deleted object.
-const podsInterval = time.Second
-
 // WaitPodsGone waits until all pods of a deleted object are gone.
 func (c *Client) WaitPodsGone(ctx context.Context, object client.Object) error {
-	tick := time.NewTicker(podsInterval)
-	defer tick.Stop()
-
 	for {
 		pods, err := c.Pods(ctx, object)
 		if err != nil || len(pods) == 0 {
 			return err
 		}
 
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return c.ended(ctx, ctx.Err())
+		if err := c.pause(ctx); err != nil {
+			return err
 		}
 	}
 }

@@ -75,18 +75,15 @@ func (r *verbs) createCommand() *cobra.Command {
 			return err
 		}
 
+		var created []client.Object
 		for i := range documents {
 			if err := r.create(cmd, c, documents[i].Object, &after); err != nil {
 				return err
 			}
-		}
 
-		for i := range documents {
-			if err := r.afterwards(cmd, c, documents[i].Object, &after); err != nil {
-				return err
-			}
+			created = append(created, documents[i].Object)
 		}
-		return nil
+		return r.afterwards(cmd, c, &after, created...)
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&files, "filename", "f", nil, "`file` or directory to read; - is the standard input; may be repeated")
@@ -95,7 +92,7 @@ func (r *verbs) createCommand() *cobra.Command {
 	flags.BoolVar(&after.dryRun, "dry-run", false, "let the API server check everything, and store nothing")
 	flags.BoolVar(&after.wait, "wait", false, "wait until applications ended, and servers and clusters are ready")
 	flags.BoolVar(&after.log, "log", false, "print the driver's log until the application ended")
-	flags.DurationVar(&after.timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 5; 0 means no limit")
+	flags.DurationVar(&after.timeout, "timeout", 0, "end --wait after this `duration` for all objects together, with the exit code 5; 0 means no limit")
 	return cmd
 }
 
@@ -135,36 +132,33 @@ func (r *verbs) create(cmd *cobra.Command, c *kube.Client, object client.Object,
 	return nil
 }
 
-// afterwards does what the user's flags request after the creation of an object: it prints the object's log, and waits
-// until the object is ready or has ended.
-func (r *verbs) afterwards(cmd *cobra.Command, c *kube.Client, object client.Object, after *afterwards) error {
+// afterwards does what the user's flags request after the creation of objects: it prints the log of each object, and
+// waits until it is ready or has ended. The time limit is one for all objects.
+func (r *verbs) afterwards(cmd *cobra.Command, c *kube.Client, after *afterwards, objects ...client.Object) error {
 	if after.dryRun || !after.wait && !after.log {
 		return nil
 	}
 
-	goal := kube.GoalAfterwards(object)
-	began := time.Now()
+	ctx, cancel := kube.Within(cmd.Context(), after.timeout)
+	defer cancel()
 
-	if after.log && goal == kube.GoalEnded {
-		within, cancel := kube.Within(cmd.Context(), after.timeout)
-		defer cancel()
+	for _, object := range objects {
+		goal := kube.GoalAfterwards(object)
+		if after.log && goal == kube.GoalEnded {
+			waiting := func(s *kube.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) }
 
-		waiting := func(s *kube.Summary) { fmt.Fprintln(r.Out, terminal.Wrap("", s.String(), r.Width)) }
+			err := c.Logs(ctx, object, kube.LogOptions{Follow: true, Tail: -1, Waiting: waiting}, r.Out)
+			switch {
+			case err != nil && ctx.Err() != nil:
+				return selection.Ended(ctx, err, object, goal, after.timeout)
+			case err != nil:
+				fmt.Fprintln(r.Err, terminal.Wrap("note: ", err.Error(), r.Width))
+			}
+		}
 
-		err := c.Logs(within, object, kube.LogOptions{Follow: true, Tail: -1, Waiting: waiting}, r.Out)
-		switch {
-		case err != nil && cmd.Context().Err() != nil:
-			return selection.Detached(err, object, goal)
-		case within.Err() != nil:
-			return selection.TimedOut(object, goal, after.timeout)
-		case err != nil:
-			fmt.Fprintln(r.Err, terminal.Wrap("note: ", err.Error(), r.Width))
+		if err := selection.WaitFor(ctx, r.Streams, c, object, goal, after.timeout); err != nil {
+			return err
 		}
 	}
-
-	left := after.timeout
-	if left > 0 { // the log has taken a part of it
-		left = max(left-time.Since(began), time.Millisecond)
-	}
-	return selection.WaitFor(cmd.Context(), r.Streams, c, object, goal, left)
+	return nil
 }

@@ -33,7 +33,7 @@ func (r *verbs) restartCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&yes, "yes", "y", false, "do not ask for a confirmation")
 	flags.BoolVar(&wait, "wait", false, "wait until applications ended, and servers and clusters are ready")
-	flags.DurationVar(&timeout, "timeout", 0, "end --wait after this `duration`, with the exit code 5; 0 means no limit")
+	flags.DurationVar(&timeout, "timeout", 0, "end --wait after this `duration` for all objects together, with the exit code 5; 0 means no limit")
 	return selection.Several(cmd, r.Err, func(cmd *cobra.Command, c *kube.Client, objects []client.Object) error {
 		for _, object := range objects {
 			if _, err := change.Restart(object, time.Time{}); err != nil {
@@ -49,12 +49,15 @@ func (r *verbs) restartCommand() *cobra.Command {
 			return err
 		}
 
+		ctx, cancel := kube.Within(cmd.Context(), timeout)
+		defer cancel()
+
 		for _, object := range objects {
 			if kube.Summarize(object).Result == kube.Suspended {
 				continue
 			}
 
-			if err := selection.WaitFor(cmd.Context(), r.Streams, c, object, kube.GoalAfterwards(object), timeout); err != nil {
+			if err := selection.WaitFor(ctx, r.Streams, c, object, kube.GoalAfterwards(object), timeout); err != nil {
 				return err
 			}
 		}

@@ -134,7 +134,7 @@ func (r *verbs) submitApplication(cmd *cobra.Command, app *v1beta2.SparkApplicat
 	if err := o.staging.Attach(cmd.Context(), c.WithWatch, app); err != nil {
 		return err
 	}
-	return r.afterwards(cmd, c, app, &o.afterwards)
+	return r.afterwards(cmd, c, &o.afterwards, app)
 }
 
 // checkSubmitted returns the warnings of the operator about an application, or the first fault for which the operator

@@ -46,7 +46,10 @@ func (r *verbs) waitCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return selection.WaitFor(cmd.Context(), r.Streams, c, object, goal, limit)
+
+		ctx, cancel := kube.Within(cmd.Context(), limit)
+		defer cancel()
+		return selection.WaitFor(ctx, r.Streams, c, object, goal, limit)
 	}
 	cmd.Flags().StringVar(&goal, "for", kube.GoalSucceeded, "`state` to wait for: "+strings.Join(kube.Goals, ", "))
 	cmd.Flags().DurationVar(&limit, "timeout", 0, "end the wait after this `duration`, with the exit code 5; 0 means no limit")

@@ -203,18 +203,21 @@ func InvalidFlag(name, value string, allowed []string) error {
 
 // WaitFor waits until an object reaches the goal or the time limit is over, and prints each new state.
 func WaitFor(ctx context.Context, streams terminal.Streams, c *kube.Client, object client.Object, goal string, limit time.Duration) error {
-	within, cancel := kube.Within(ctx, limit)
-	defer cancel()
-
-	err := c.Wait(within, object, goal, func(s *kube.Summary) {
+	err := c.Wait(ctx, object, goal, func(s *kube.Summary) {
 		PrintState(streams, s)
 
 		if s.Result == kube.Suspended && goal != kube.GoalDeleted {
 			fmt.Fprintln(streams.Err, terminal.Wrap("note: ", fmt.Sprintf("it is suspended and will not run before somebody resumes it: %s", s.Hint("resume")), streams.Width))
 		}
 	})
-	if err != nil && ctx.Err() == nil && within.Err() != nil {
-		return TimedOut(object, goal, limit)
+	return Ended(ctx, err, object, goal, limit)
+}
+
+// Ended returns the error of a verb that waited for an object or followed its log. If the context ended the wait, the
+// error names the time limit, or how to come back after an interruption.
+func Ended(ctx context.Context, err error, object client.Object, goal string, limit time.Duration) error {
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return timedOut(object, goal, limit)
 	}
 	return Detached(err, object, goal)
 }
@@ -228,11 +231,8 @@ func PrintState(streams terminal.Streams, s *kube.Summary) {
 	}
 }
 
-// TimedOut returns the error of a verb whose time limit ended before an object reached a state.
-func TimedOut(object client.Object, goal string, limit time.Duration) error {
-	if limit > time.Second {
-		limit = limit.Round(time.Second / 10)
-	}
+// timedOut returns the error of a verb whose time limit ended before an object reached a state.
+func timedOut(object client.Object, goal string, limit time.Duration) error {
 	return exit.Errorf(exit.TimedOut, "%s did not reach the state %s within %s", kube.Title(object), goal, limit)
 }
 

@@ -345,7 +345,7 @@ func TestHostileLogs(t *testing.T) {
 	}
 
 	node.Serve(pod.Name, func(out http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(out, "first\n")
+		_, _ = io.WriteString(out, "2026-01-02T12:00:05Z first\n")
 		_ = http.NewResponseController(out).Flush()
 
 		<-r.Context().Done()
@@ -368,7 +368,7 @@ func TestLogOfAProgram(t *testing.T) {
 
 	node.Serve(pod.Name, func(out http.ResponseWriter, _ *http.Request) {
 		for line := range more {
-			_, _ = io.WriteString(out, line+"\n")
+			_, _ = io.WriteString(out, "2026-01-02T12:00:05Z "+line+"\n")
 			_ = http.NewResponseController(out).Flush()
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sparkoperator/spark-operator/api/bounds"
-	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/cli/podlog"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
 	"github.com/sparkoperator/spark-operator/internal/console/view"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
@@ -133,7 +133,7 @@ func (s *sender) run(ctx context.Context, lines <-chan string, ended <-chan erro
 // log has not ended: the browser opens the stream again, which begins anew with the last lines.
 func (s *sender) end(ctx context.Context, batch *strings.Builder, err error) error {
 	why := s.reason(err)
-	if s.pod == "" || s.FormValue("follow") == "" || err == nil || kube.IsNoLog(err) {
+	if s.pod == "" || s.FormValue("follow") == "" || err == nil || podlog.IsNoLog(err) {
 		return s.finish(ctx, batch, why)
 	}
 

@@ -60,3 +60,12 @@ func TestBrokenLog(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// TestNodeWithoutTimes checks that a node that does not return the times of lines is an error, and that no text is
+// passed.
+func TestNodeWithoutTimes(t *testing.T) {
+	l := nodelog.After(nodelog.Cursor{})
+	if err := l.Copy(strings.NewReader("no time\n"), func([]byte) error { t.Error("text was passed"); return nil }); err == nil {
+		t.Error("there is no error")
+	}
+}

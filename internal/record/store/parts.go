@@ -11,11 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
 )
 
 // MaxPart is the largest part of a log that is read, in bytes.
@@ -35,21 +36,11 @@ type Part struct {
 	Offset int64 `json:"offset"`
 	Bytes  int64 `json:"bytes"`
 	// Until is the end of the part in the log of the node.
-	Until Cursor `json:"until"`
+	Until nodelog.Cursor `json:"until"`
 	// ReadAt is when the operator read the end of the part. The log was complete up to then.
 	ReadAt metav1.MicroTime `json:"readAt"`
 	// Gaps is the number of places before the end of the part at which the node had removed text that was not read.
 	Gaps int `json:"gaps,omitempty"`
-}
-
-// Cursor is a position in the log of a container, which has the times that the node gives its lines. The position is
-// after the number Lines of lines with the time Time, then After whole lines with earlier times, which two streams of
-// output can cause, and then Cut bytes of a line. The zero Cursor is the beginning of the log.
-type Cursor struct {
-	Time  time.Time `json:"time,omitzero"`
-	Lines int       `json:"lines,omitempty"`
-	After int       `json:"after,omitempty"`
-	Cut   int64     `json:"cut,omitempty"`
 }
 
 const partPrefix, partSuffix = "driver.part-", ".log.gz"

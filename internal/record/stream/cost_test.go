@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
 	"github.com/sparkoperator/spark-operator/internal/record/capture"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
@@ -223,7 +224,7 @@ func BenchmarkRead(b *testing.B) {
 
 	source, opened := connect(b)
 	l := logOf(1, opened)
-	l.memory, l.loaded, l.at = capture.NewMemory(maxMemory), true, store.Cursor{Time: past, Lines: 1}
+	l.memory, l.loaded, l.at = capture.NewMemory(maxMemory), true, nodelog.Cursor{Time: past, Lines: 1}
 
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
 	"github.com/sparkoperator/spark-operator/internal/record/capture"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
@@ -42,7 +43,7 @@ type Log struct {
 	mu     sync.Mutex // guards the rest; held while the log is read
 	loaded bool
 	memory *capture.Memory
-	at     store.Cursor
+	at     nodelog.Cursor
 	total  int64 // bytes until the cursor, after redaction
 	gaps   int
 	readAt time.Time // the log was complete up to then
@@ -86,7 +87,7 @@ func (l *Log) load(ctx context.Context) error {
 		l.at, l.total, l.gaps, l.readAt = last.Until, offset+last.Bytes, last.Gaps, last.ReadAt.Time
 
 		if last.PodUID != l.UID { // another pod had this attempt before
-			l.at = store.Cursor{}
+			l.at = nodelog.Cursor{}
 		}
 	}
 
@@ -105,7 +106,7 @@ func (l *Log) read(ctx context.Context, source Source) error {
 
 	started := time.Now()
 
-	stream, err := source.Open(ctx, Request{Pod: l.Pod, Container: l.Container, Times: true, Since: since(l.at)})
+	stream, err := source.Open(ctx, Request{Pod: l.Pod, Container: l.Container, Times: true, Since: l.at.Since()})
 	if err != nil {
 		return err
 	}
@@ -114,10 +115,10 @@ func (l *Log) read(ctx context.Context, source Source) error {
 	space := spaces.Get().(*space)
 	defer spaces.Put(space)
 
-	u := &upload{Log: l, ctx: ctx, source: source, lines: newLines(l.at), readAt: started, sure: !l.at.Time.IsZero(), space: space}
+	u := &upload{Log: l, ctx: ctx, source: source, lines: nodelog.After(l.at), readAt: started, sure: !l.at.Time.IsZero(), space: space}
 	u.pending, u.fresh = u.pending[:0], u.fresh[:0]
 
-	if err := u.lines.copy(stream, u.pass); err != nil {
+	if err := u.lines.Copy(stream, u.pass); err != nil {
 		return err
 	}
 
@@ -137,7 +138,7 @@ type upload struct {
 	*Log
 	ctx    context.Context
 	source Source
-	lines  *lines
+	lines  *nodelog.Lines
 	readAt time.Time
 	sure   bool // the log is that of our pod
 	// counted is true if the gap of this read is among the gaps of the log.
@@ -187,7 +188,7 @@ func (u *upload) put() error {
 
 	// A line of the log that was there before shows that the pod is the same. Otherwise, a pod of the next attempt may
 	// have the name by now.
-	if !u.sure || u.lines.lost {
+	if !u.sure || u.lines.Lost() {
 		if uid, err := u.source.UID(u.ctx, l.Pod); err != nil {
 			return err
 		} else if uid != l.UID {
@@ -198,11 +199,11 @@ func (u *upload) put() error {
 	}
 
 	gaps := l.gaps
-	if u.lines.lost && !u.counted {
+	if u.lines.Lost() && !u.counted {
 		gaps++
 	}
 
-	at, total := u.lines.position(len(u.pending)), l.total+u.bytes
+	at, total := u.lines.Position(len(u.pending)), l.total+u.bytes
 	content := append(slices.Clip(l.open), u.fresh...)
 	part := store.Part{
 		Pod: l.Pod.Name, PodUID: l.UID, Offset: l.begin, Bytes: total - l.begin, Until: at, ReadAt: metav1.NewMicroTime(u.readAt), Gaps: gaps,
@@ -212,7 +213,7 @@ func (u *upload) put() error {
 		return err
 	}
 
-	l.at, l.total, l.gaps, l.readAt, u.counted = at, total, gaps, u.readAt, u.lines.lost
+	l.at, l.total, l.gaps, l.readAt, u.counted = at, total, gaps, u.readAt, u.lines.Lost()
 	if len(content) < partSize && part.Bytes < partText && l.memory.Take(int64(len(u.fresh))) {
 		l.open = content
 	} else {
@@ -261,7 +262,7 @@ func (l *Log) Size() (bytes int64, until time.Time) {
 func (l *Log) Since() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return since(l.at)
+	return l.at.Since()
 }
 
 // Rest copies the text after the uploaded text from a log whose lines have times.
@@ -270,7 +271,7 @@ func (l *Log) Rest(log io.Reader, out io.Writer) error {
 	from := l.at
 	l.mu.Unlock()
 
-	return newLines(from).copy(log, func(text []byte) error {
+	return nodelog.After(from).Copy(log, func(text []byte) error {
 		_, err := out.Write(text)
 		return err
 	})

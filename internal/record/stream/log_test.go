@@ -419,12 +419,3 @@ func TestLateWriteOfEarlierLeader(t *testing.T) {
 		t.Errorf("the log is %q", text)
 	}
 }
-
-// TestNodeWithoutTimes checks that a node that does not return the times of lines is an error, and that nothing is
-// uploaded.
-func TestNodeWithoutTimes(t *testing.T) {
-	l := newLines(store.Cursor{})
-	if err := l.copy(strings.NewReader("no time\n"), func([]byte) error { t.Error("text was passed"); return nil }); err == nil {
-		t.Error("there is no error")
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
 	"github.com/sparkoperator/spark-operator/internal/record/capture"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
@@ -38,7 +39,7 @@ func TestEndOfRepeatedText(t *testing.T) {
 		"by an earlier version, in one part": func(t *testing.T, b *store.Bucket, _ *node) {
 			t.Helper()
 
-			part := store.Part{PodUID: "u-1", Bytes: int64(len(text)), Until: store.Cursor{Time: start, Lines: strings.Count(text, "\n")}}
+			part := store.Part{PodUID: "u-1", Bytes: int64(len(text)), Until: nodelog.Cursor{Time: start, Lines: strings.Count(text, "\n")}}
 			if err := b.SavePart(t.Context(), at, part, capture.Compress([]byte(text))); err != nil {
 				t.Fatal(err)
 			}

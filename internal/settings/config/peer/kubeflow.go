@@ -85,24 +85,19 @@ var IgnoredEnvironment = map[string]string{
 	"HADOOP_CONF_DIR":   "no spark-submit runs in the operator; use an application's hadoopConfigMap",
 }
 
-// namespaceNames sets the served namespaces. The empty name, which the kubeflow chart passes as "", means all
-// namespaces, whatever their labels.
+// namespaceNames sets the served namespaces.
 func namespaceNames(to overlay, value string) error {
 	names, err := texts.read(value)
 	if err != nil {
 		return err
 	}
 
-	all := names.([]any)
-	if slices.Contains(all, any("")) {
-		if len(all) > 1 {
-			to.set("namespaces.selector", "")
-		}
-
-		all = nil
+	kept, anyLabels := named(names.([]any), any(""))
+	if anyLabels {
+		to.set("namespaces.selector", "")
 	}
 
-	to.set("namespaces.names", all)
+	to.set("namespaces.names", kept)
 	return nil
 }
 

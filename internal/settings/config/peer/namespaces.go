@@ -12,7 +12,7 @@ import (
 var namespaceFlag = regexp.MustCompile(`^--?namespace(s|-selector|)="?([^"]*)"?$`)
 
 // ServedNamespaces returns the namespaces that a kubeflow operator with the given arguments serves. Without flags, it
-// serves all. An empty name beside others means all namespaces, whatever their labels.
+// serves all.
 func ServedNamespaces(arguments []string) (served config.Namespaces) {
 	var names []string
 
@@ -26,11 +26,18 @@ func ServedNamespaces(arguments []string) (served config.Namespaces) {
 		}
 	}
 
-	switch empty := slices.Contains(names, ""); {
-	case empty && len(names) > 1:
+	var anyLabels bool
+	if served.Names, anyLabels = named(names, ""); anyLabels {
 		served.Selector = ""
-	case !empty:
-		served.Names = names
 	}
 	return served
+}
+
+// named returns the names of the served namespaces; none for all. The empty name, which the kubeflow chart passes for
+// an empty list, means all namespaces. If it stands beside others, they are served whatever their labels.
+func named[T comparable](names []T, empty T) (kept []T, anyLabels bool) {
+	if slices.Contains(names, empty) {
+		return nil, len(names) > 1
+	}
+	return names, false
 }

@@ -1,4 +1,4 @@
-package stream
+package nodelog
 
 import (
 	"bufio"
@@ -8,50 +8,62 @@ import (
 	"io"
 	"sync"
 	"time"
-
-	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
 
 // errNoTimes is the error of a log whose lines have no times although they were requested.
 var errNoTimes = errors.New("the node returns the log without the times of its lines")
 
-// lines reads a log whose lines begin with times, and passes the text after a position without the times.
-//
-// A request for a log can name only a second, and the node returns all lines from this second on. So the position is
-// found by the line before it. If this line is not there, the node has rotated the log.
-type lines struct {
-	from store.Cursor // where the new text begins
-	at   store.Cursor // the end of the last whole line that was passed
-	lost bool         // the line before the position is not there
-
-	found       bool // the line before the position was there, or there is none
-	seen, after int  // lines with the time of the position so far, and lines after the last of them
-	resumed     bool // the line in which the position is was reached
-
-	time   time.Time // of the present line
-	length int64     // bytes of the present line so far
-	skip   int64     // bytes of the present line that are not passed; negative: all
+// Cursor is a position in the log of a container, which has the times that the node gives its lines. The position is
+// after the number Lines of lines with the time Time, then After whole lines with earlier times, which two streams of
+// output can cause, and then Cut bytes of a line. The zero Cursor is the beginning of the log.
+type Cursor struct {
+	Time  time.Time `json:"time,omitzero"`
+	Lines int       `json:"lines,omitempty"`
+	After int       `json:"after,omitempty"`
+	Cut   int64     `json:"cut,omitempty"`
 }
 
-func newLines(from store.Cursor) *lines {
-	l := &lines{from: from, at: from, found: from.Time.IsZero()}
-	l.at.Cut = 0
-	return l
-}
-
-// since returns the time from which the log has to be requested. Lines of two streams of output can have times in
-// another order than they are written, so it is a second earlier than needed.
-func since(c store.Cursor) time.Time {
+// Since returns the time from which the log has to be requested to continue at the cursor; zero for the whole log.
+// Lines of two streams of output can have times in another order than they are written, so it is a second earlier than
+// needed.
+func (c Cursor) Since() time.Time {
 	if c.Time.IsZero() {
 		return c.Time
 	}
 	return c.Time.Truncate(time.Second).Add(-time.Second)
 }
 
+// Lines reads a log whose lines begin with times, and passes the text after a position without the times.
+//
+// A request for a log can name only a second, and the node returns all lines from this second on. So the position is
+// found by the line before it. If this line is not there, the node has rotated the log.
+type Lines struct {
+	from Cursor // where the new text begins
+	at   Cursor // the end of the last whole line that was passed
+	lost bool   // the line before the position is not there
+
+	found       bool // the line before the position was there, or there is none
+	seen, after int  // lines with the time of the position so far, and lines after the last of them
+	resumed     bool // the line in which the position is was reached
+	any         bool // text was passed
+
+	time   time.Time // of the present line
+	length int64     // bytes of the present line so far
+	skip   int64     // bytes of the present line that are not passed; negative: all
+}
+
+// After returns the lines of a log after a cursor.
+func After(from Cursor) *Lines {
+	l := &Lines{from: from, at: from, found: from.Time.IsZero()}
+	l.at.Cut = 0
+	return l
+}
+
 var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
 
-// copy reads a log to its end. It passes whole lines, and pieces of lines that are longer than the buffer.
-func (l *lines) copy(log io.Reader, pass func(text []byte) error) error {
+// Copy reads a log to its end. It passes whole lines, and pieces of lines that are longer than 64 KiB. It returns the
+// error of the log or of the function, or an error if the lines have no times.
+func (l *Lines) Copy(log io.Reader, pass func(text []byte) error) error {
 	in := buffers.Get().(*bufio.Reader)
 	defer buffers.Put(in)
 
@@ -114,7 +126,7 @@ func splitTime(line []byte) (time.Time, []byte, bool) {
 }
 
 // begin decides how much of a line that begins is passed.
-func (l *lines) begin(at time.Time) {
+func (l *Lines) begin(at time.Time) {
 	l.time, l.length, l.skip = at, 0, -1
 
 	switch {
@@ -136,7 +148,7 @@ func (l *lines) begin(at time.Time) {
 }
 
 // line passes a piece of the present line.
-func (l *lines) line(piece []byte, whole bool, pass func(text []byte) error) error {
+func (l *Lines) line(piece []byte, whole bool, pass func(text []byte) error) error {
 	if l.skip < 0 {
 		return nil
 	}
@@ -153,14 +165,16 @@ func (l *lines) line(piece []byte, whole bool, pass func(text []byte) error) err
 	if piece = piece[hidden:]; len(piece) == 0 {
 		return nil
 	}
+
+	l.any = true
 	return pass(piece)
 }
 
 // passed moves the position behind the present line.
-func (l *lines) passed() {
+func (l *Lines) passed() {
 	switch {
 	case l.time.After(l.at.Time):
-		l.at = store.Cursor{Time: l.time, Lines: 1}
+		l.at = Cursor{Time: l.time, Lines: 1}
 	case l.time.Equal(l.at.Time) && l.at.After == 0:
 		l.at.Lines++
 	default:
@@ -168,15 +182,25 @@ func (l *lines) passed() {
 	}
 }
 
-// position returns the position before the last bytes of the text that was passed. They are at most the present line.
-func (l *lines) position(pending int) store.Cursor {
+// Lost reports whether the node has removed lines after the cursor before they were read. The text has a line about it.
+func (l *Lines) Lost() bool { return l.lost }
+
+// Time returns the time of the line whose text was passed last.
+func (l *Lines) Time() time.Time { return l.time }
+
+// Position returns the cursor before the last bytes of the text that was passed. They are at most the present line.
+func (l *Lines) Position(pending int) Cursor {
+	if !l.any {
+		return l.from
+	}
+
 	at := l.at
 	at.Cut = max(0, l.length-int64(pending))
 	return at
 }
 
 // mark returns the text that stands where the node has removed lines.
-func (l *lines) mark() []byte {
+func (l *Lines) mark() []byte {
 	line := ""
 	if l.from.Cut > 0 {
 		line = "\n"
