@@ -12,8 +12,8 @@ import (
 	"github.com/sparkoperator/spark-operator/client/clientset/versioned"
 )
 
-// Example creates an application with the typed client and prints its state. It has no expected output, because it
-// needs a cluster.
+// Example creates an application with the typed client and prints its name. It has no expected output, because it needs
+// a cluster.
 func Example() {
 	config, err := clientcmd.BuildConfigFromFlags("", clientcmd.RecommendedHomeFile)
 	if err != nil {
@@ -29,6 +29,7 @@ func Example() {
 
 	app.Spec.Type, app.Spec.SparkVersion = v1beta2.SparkApplicationTypePython, "4.1.4"
 	app.Spec.MainApplicationFile = "local:///opt/spark/examples/src/main/python/pi.py"
+	app.Spec.Image, app.Spec.Driver.ServiceAccount = new("docker.io/apache/spark:4.1.4"), new("spark-operator-spark")
 
 	created, err := clients.SparkoperatorV1beta2().SparkApplications("default").
 		Create(context.Background(), app, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
@@ -36,5 +37,5 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	fmt.Println(created.Status.AppState.State)
+	fmt.Println(created.Name)
 }

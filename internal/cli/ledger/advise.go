@@ -151,7 +151,7 @@ func adviseCommand(streams terminal.Streams) *cobra.Command {
 		Long: "Compares the requested memory and CPU with what the last 30 runs of a schedule or of an application used, and prints a\n" +
 			"patch. It changes nothing. The use is known if the operator takes samples of the metrics API (docs/usage.md).",
 		Example: "  sparkctl advise nightly\n" +
-			"  sparkctl advise nightly > patch.yaml && kubectl patch schedsparkapp nightly --type merge --patch-file patch.yaml",
+			"  sparkctl advise nightly > patch.yaml && kubectl patch scheduledsparkapp nightly --type merge --patch-file patch.yaml",
 	}
 
 	return ofGroup(cmd, src, func(ctx context.Context, c *kube.Client, argument string, runs []*run.Record) error {
