@@ -19,61 +19,86 @@ import (
 const (
 	// interval is the time until the log of a running container is opened again.
 	interval = time.Second
-	// patience is how long the log of a running container may be unreadable, such as while its node restarts.
+	// patience is how long the API server and the node of the pod may fail, such as while the node restarts.
 	patience = 2 * time.Minute
 )
 
 // Follow writes the log of a pod until its container has ended, each line with a prefix. The stream of a log can end
 // earlier: a load balancer closes a connection on which a driver was silent, or a kubelet restarts. Follow then
-// continues after the last text that it has read.
+// continues after the last text that it has read. If a container restarts in its pod, its new log follows.
 //
 // A stream proves that the log has ended only if the container had already ended when the stream was opened.
 func (r Reader) Follow(ctx context.Context, pod *corev1.Pod, o Options, prefix string, out io.Writer) error {
-	f := &follower{Reader: r, pod: pod, options: o, out: &lineWriter{out: out, prefix: prefix, times: o.Times}}
+	f := &follower{Reader: r, pod: pod, options: o, began: time.Now(), out: &lineWriter{out: out, prefix: prefix, times: o.Times}}
 
-	var broken error // of the last stream
+	var broken error // why the text may lack its end
 
-	for first, state := true, stateOf(pod); ; first = false {
+	for first, now := true, stateOf(pod); ; first = false {
 		err := f.read(ctx)
 		switch {
-		case IsNoLog(err) && state == ended && !first: // the node has removed a log that was read before
-			return f.out.end(broken)
-		case state != running || ctx.Err() != nil || f.out.failed != nil || IsNoLog(err) && first:
-			return f.out.end(err)
-		case !IsNoLog(err):
-			broken = err
+		case first && errors.Is(err, nodelog.ErrNoTimes):
+			return r.plain(ctx, pod, o, prefix, out)
+		case first && IsNoLog(err), ctx.Err() != nil, f.out.failed != nil, errors.Is(err, nodelog.ErrNoTimes):
+			return f.end(ctx, err)
+		case !removed(err):
+			broken = opening(err)
 		}
 
-		lost := f.lost(err)
+		if now == ended && (err == nil || removed(err)) || f.lost(err) {
+			return f.end(ctx, broken)
+		}
 
-		var failed error
+		if now, err = f.next(ctx, err == nil); err != nil {
+			return f.end(ctx, r.Explain(ctx, err))
+		}
 
-		state, failed = f.next(ctx)
-		switch {
-		case apierrors.IsForbidden(failed):
-			return f.out.end(r.Explain(ctx, failed))
-		case state == gone:
-			return f.out.end(broken)
-		case lost != nil:
-			return f.out.end(lost)
+		if now == gone {
+			return f.end(ctx, broken)
 		}
 	}
+}
+
+// plain writes one stream of a log whose lines have no times, because the node does not support them.
+func (r Reader) plain(ctx context.Context, pod *corev1.Pod, o Options, prefix string, out io.Writer) error {
+	options := o.request(pod)
+	options.Follow, options.Timestamps = true, false
+	return r.copy(ctx, pod, options, prefix, out)
+}
+
+// removed reports whether the log does not exist any more. The node removes the log of a container with its pod.
+func removed(err error) bool {
+	_, refused := errors.AsType[*nodelog.Error](err)
+	return IsNoLog(err) && (refused || apierrors.IsNotFound(err) || apierrors.IsBadRequest(err))
+}
+
+// opening returns the error of a log that was read before. If its error is that of the opening, callers would take it
+// for a log of which nothing was read.
+func opening(err error) error {
+	if IsNoLog(err) {
+		return errors.Unwrap(err)
+	}
+	return err
 }
 
 // state says whether a container can still write to its log.
 type state int
 
 const (
-	running state = iota // it has not ended, or is not started
+	running state = iota // it has not ended, is not started, or will restart
 	ended
-	gone // the pod has another container now, or does not exist
+	gone // the pod does not exist any more
 )
 
 func stateOf(pod *corev1.Pod) state {
-	if status(pod).State.Terminated != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return ended
 	}
-	return running
+
+	exit := status(pod).State.Terminated
+	if exit == nil || pod.Spec.RestartPolicy == corev1.RestartPolicyAlways || pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && exit.ExitCode != 0 {
+		return running
+	}
+	return ended
 }
 
 // follower is a log that is read with several streams.
@@ -81,35 +106,28 @@ type follower struct {
 	Reader
 	pod     *corev1.Pod
 	options Options
+	began   time.Time      // of the first stream
 	at      nodelog.Cursor // where the next stream begins
 	out     *lineWriter
-	failing time.Time // since when the log is not readable
+	failing time.Time // since when no stream can be opened; zero if one was
 }
 
-// lost returns the error of a log that is unreadable for too long, of which a part was read. The argument is the error
-// of the last stream.
-func (f *follower) lost(err error) error {
-	switch {
-	case err == nil:
+// lost reports whether no stream could be opened for too long. The argument is the error of the last one.
+func (f *follower) lost(err error) bool {
+	if !IsNoLog(err) {
 		f.failing = time.Time{}
-	case f.failing.IsZero():
-		f.failing = time.Now()
-	case time.Since(f.failing) > patience && IsNoLog(err):
-		return errors.Unwrap(err)
-	case time.Since(f.failing) > patience:
-		return err
+		return false
 	}
-	return nil
+
+	if f.failing.IsZero() {
+		f.failing = time.Now()
+	}
+	return time.Since(f.failing) > patience
 }
 
 // read writes one stream of the log.
 func (f *follower) read(ctx context.Context) error {
-	options := f.options.request(f.pod)
-	options.Follow, options.Timestamps = true, true
-
-	if since := f.at.Since(); !since.IsZero() {
-		options.SinceTime, options.SinceSeconds, options.TailLines = &metav1.Time{Time: since}, nil, nil
-	}
+	options := f.request()
 
 	log, err := f.open(ctx, f.pod, options)
 	if err != nil {
@@ -118,8 +136,13 @@ func (f *follower) read(ctx context.Context) error {
 	defer log.Close()
 
 	lines := nodelog.After(f.at)
+	lines.Partial = options.SinceSeconds != nil || options.SinceTime != nil
 	err = lines.Copy(log, func(text []byte) error { return f.out.write(text, lines.Time()) })
+
 	f.at = lines.Position(0)
+	if f.at.Time.IsZero() { // a part of the first line comes again, with all of it
+		f.at, f.out.line = nodelog.Cursor{}, nil
+	}
 
 	if err != nil {
 		return f.Explain(ctx, err)
@@ -127,22 +150,54 @@ func (f *follower) read(ctx context.Context) error {
 	return nil
 }
 
-// next returns the state of the container before the next stream. The next attempt may have a pod of the same name, so
-// a pause comes before the last look at the pod.
-func (f *follower) next(ctx context.Context) (state, error) {
-	if now, err := f.state(ctx); now != running || apierrors.IsForbidden(err) {
-		return now, err
+// request returns the options of the next stream.
+func (f *follower) request() *corev1.PodLogOptions {
+	options := f.options.request(f.pod)
+	options.Follow, options.Timestamps = true, true
+
+	since := f.at.Since()
+	switch {
+	case !since.IsZero():
+	case f.failing.IsZero() && time.Since(f.began) < interval:
+		return options // the first stream
+	case f.options.Since > 0:
+		since = f.began.Add(-f.options.Since)
+	case f.options.Tail == 0:
+		since = f.began
 	}
 
-	select {
-	case <-time.After(interval):
-	case <-ctx.Done():
+	options.SinceSeconds, options.TailLines = nil, nil
+	if !since.IsZero() {
+		options.SinceTime = &metav1.Time{Time: since}
 	}
-	return f.state(ctx)
+	return options
 }
 
-// state reads the pod. It needs the right to list pods, as the search for the pod did.
-func (f *follower) state(ctx context.Context) (state, error) {
+// next returns the state of the container before the next stream, for which a running container gets a pause. The next
+// attempt may have a pod of the same name, so the pause comes before the last look at the pod.
+func (f *follower) next(ctx context.Context, clean bool) (state, error) {
+	if clean {
+		if now, err := f.look(ctx); err == nil && now != running {
+			return now, nil
+		}
+	}
+
+	for until := time.Now().Add(patience); ; {
+		select {
+		case <-time.After(interval):
+		case <-ctx.Done():
+			return running, ctx.Err()
+		}
+
+		now, err := f.look(ctx)
+		if err == nil || apierrors.IsForbidden(err) || time.Now().After(until) {
+			return now, err
+		}
+	}
+}
+
+// look reads the pod. It needs the right to list pods, as the search for the pod did.
+func (f *follower) look(ctx context.Context) (state, error) {
 	pods, err := f.Pods.Pods(f.pod.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("metadata.name", f.pod.Name).String(),
 	})
@@ -150,15 +205,29 @@ func (f *follower) state(ctx context.Context) (state, error) {
 		return running, err
 	}
 
-	if len(pods.Items) == 0 {
+	if len(pods.Items) == 0 || pods.Items[0].UID != f.pod.UID {
 		return gone, nil
 	}
 
 	pod := &pods.Items[0]
-	if was := status(f.pod).ContainerID; pod.UID != f.pod.UID || was != "" && status(pod).ContainerID != was {
-		return gone, nil
+	if was := status(f.pod).ContainerID; was != "" && status(pod).ContainerID != was { // it has a log of its own
+		f.at, f.options.Since, f.options.Tail = nodelog.Cursor{}, 0, -1
 	}
+
+	f.pod = pod
 	return stateOf(pod), nil
+}
+
+// end writes the rest of the last line. It returns the given error, or that of the output.
+func (f *follower) end(ctx context.Context, err error) error {
+	if len(f.out.line) > 0 && f.out.failed == nil {
+		f.out.flush(len(f.out.line))
+	}
+
+	if err == nil && f.out.failed != nil {
+		return f.Explain(ctx, f.out.failed)
+	}
+	return err
 }
 
 // lineWriter writes whole lines, although a stream may end within a line.
@@ -201,16 +270,4 @@ func (w *lineWriter) flush(n int) {
 
 	_, w.failed = w.out.Write(fmt.Appendf(nil, "%s%s\n", prefix, bytes.TrimSuffix(w.line[:n], []byte("\n"))))
 	w.line = w.line[n:]
-}
-
-// end writes the rest of the last line. It returns the given error, or that of the output.
-func (w *lineWriter) end(err error) error {
-	if len(w.line) > 0 && w.failed == nil {
-		w.flush(len(w.line))
-	}
-
-	if w.failed != nil {
-		return w.failed
-	}
-	return err
 }

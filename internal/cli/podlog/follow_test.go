@@ -30,7 +30,7 @@ type line struct {
 type node struct {
 	t       *testing.T
 	lines   []line
-	streams []func(whole string) (io.Reader, int) // how the streams break; a nil function is a whole stream
+	streams []stream                              // how the streams break; a nil function is a whole stream
 	pods    func(streams int) ([]corev1.Pod, int) // the list of pods after a number of streams
 	opened  int
 }
@@ -92,7 +92,6 @@ func (n *node) follow(t *testing.T, o Options) (string, error) {
 
 	var out bytes.Buffer
 
-	o.Tail = -1
 	err = r.Follow(t.Context(), pod("c-1", false), o, "", &out)
 	return out.String(), err
 }
@@ -116,6 +115,11 @@ func endsAfter(streams int) func(int) ([]corev1.Pod, int) {
 	return func(opened int) ([]corev1.Pod, int) {
 		return []corev1.Pod{*pod("c-1", opened >= streams)}, http.StatusOK
 	}
+}
+
+func (o Options) all() Options {
+	o.Tail = -1
+	return o
 }
 
 // TestFollowLosesAndRepeatsNothing checks that a followed log is whole although its streams end at any byte, with and
@@ -147,7 +151,7 @@ func TestFollowLosesAndRepeatsNothing(t *testing.T) {
 
 		n.pods = endsAfter(len(n.streams))
 		synctest.Test(t, func(t *testing.T) {
-			got, err := n.follow(t, Options{})
+			got, err := n.follow(t, Options{Tail: -1})
 			if err != nil || got != want {
 				t.Errorf("seed %d: %v\n%q, want\n%q", seed, err, got, want)
 			}
@@ -159,6 +163,9 @@ type failing struct{ error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.error }
 
+// stream is how a stream of the log goes.
+type stream = func(whole string) (io.Reader, int)
+
 // TestFollowEnds checks what ends a followed log, and with which error.
 func TestFollowEnds(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
@@ -169,17 +176,32 @@ func TestFollowEnds(t *testing.T) {
 	removed := func(string) (io.Reader, int) {
 		return strings.NewReader("unable to retrieve container logs for containerd://0123abc"), http.StatusOK
 	}
+	timeless := func(string) (io.Reader, int) { return strings.NewReader("one\ntwo\n"), http.StatusOK }
+	// The connection is lost after an hour without a line.
+	lost := func(string) (io.Reader, int) {
+		return io.MultiReader(strings.NewReader(at.Format(timeFormat)+" one\n"), later{time.Hour}, failing{io.ErrUnexpectedEOF}), http.StatusOK
+	}
 	list := func(pods ...corev1.Pod) func(int) ([]corev1.Pod, int) {
 		return func(int) ([]corev1.Pod, int) { return pods, http.StatusOK }
+	}
+	after := func(streams int, then, until func(int) ([]corev1.Pod, int)) func(int) ([]corev1.Pod, int) {
+		return func(opened int) ([]corev1.Pod, int) {
+			if opened >= streams {
+				return then(opened)
+			}
+			return until(opened)
+		}
 	}
 
 	other := pod("c-1", false)
 	other.UID = "u-2"
 
+	unavailable := func(int) ([]corev1.Pod, int) { return nil, http.StatusServiceUnavailable }
+
 	const both = "one\ntwo\n"
 
 	for name, test := range map[string]struct {
-		streams []func(string) (io.Reader, int)
+		streams []stream
 		pods    func(int) ([]corev1.Pod, int)
 		options Options
 		text    string
@@ -188,24 +210,61 @@ func TestFollowEnds(t *testing.T) {
 	}{
 		"with the container":           {nil, endsAfter(1), Options{}, both, false, false},
 		"with times":                   {nil, endsAfter(1), Options{Times: true}, "2026-01-02T03:04:05.000000600Z one\n2026-01-02T03:04:06.000000600Z two\n", false, false},
-		"after a node was away":        {[]func(string) (io.Reader, int){one, refused, refused, refused}, endsAfter(4), Options{}, both, false, false},
-		"when a node stays away":       {append([]func(string) (io.Reader, int){one}, manyOf(refused, 200)...), endsAfter(1000), Options{}, "one\n", true, false},
-		"with the pod":                 {[]func(string) (io.Reader, int){one}, list(), Options{}, "one\n", false, false},
-		"with another pod of the name": {[]func(string) (io.Reader, int){one}, list(*other), Options{}, "one\n", false, false},
-		"with another container":       {[]func(string) (io.Reader, int){one}, list(*pod("c-2", false)), Options{}, "one\n", false, false},
-		"with the right": {[]func(string) (io.Reader, int){one}, func(int) ([]corev1.Pod, int) { return nil, http.StatusForbidden }, Options{},
+		"after a node was away":        {[]stream{one, refused, refused, refused}, endsAfter(4), Options{}, both, false, false},
+		"after its end at such a node": {[]stream{one, refused, refused}, endsAfter(1), Options{}, both, false, false},
+		"after connections were lost":  {[]stream{lost, lost, lost, lost}, endsAfter(5), Options{}, both, false, false},
+		"when a node stays away":       {append([]stream{one}, manyOf(refused, 200)...), endsAfter(1000), Options{}, "one\n", true, false},
+		"with a node":                  {[]stream{one, refused}, after(2, list(), endsAfter(9)), Options{}, "one\n", true, false},
+		"when the cluster stays away":  {[]stream{one}, unavailable, Options{}, "one\n", true, false},
+		"with the pod":                 {[]stream{one}, list(), Options{}, "one\n", false, false},
+		"with another pod of the name": {[]stream{one}, list(*other), Options{}, "one\n", false, false},
+		"with another container":       {nil, after(2, list(*pod("c-2", true)), list(*pod("c-2", false))), Options{}, both + both, false, false},
+		"with the right": {[]stream{one}, func(int) ([]corev1.Pod, int) { return nil, http.StatusForbidden }, Options{},
 			"one\n", true, false},
-		"of a container that was never read": {[]func(string) (io.Reader, int){removed}, endsAfter(9), Options{}, "", true, true},
-		"of a container that was removed":    {[]func(string) (io.Reader, int){one, removed}, endsAfter(1), Options{}, "one\n", false, false},
+		"of a container that was never read": {[]stream{removed}, endsAfter(9), Options{}, "", true, true},
+		"of a container that was removed":    {[]stream{one, removed}, endsAfter(1), Options{}, "one\n", false, false},
+		"of a node without times":            {[]stream{timeless, timeless}, endsAfter(9), Options{}, both, false, false},
 	} {
 		n := &node{t: t, lines: []line{{at, "one"}, {at.Add(time.Second), "two"}}, streams: test.streams, pods: test.pods}
 		synctest.Test(t, func(t *testing.T) {
-			text, err := n.follow(t, test.options)
+			text, err := n.follow(t, test.options.all())
 			if text != test.text || (err != nil) != test.fails || IsNoLog(err) != test.noLog {
 				t.Errorf("%s: %q, %v", name, text, err)
 			}
 		})
 	}
+}
+
+// TestFollowWithoutLines checks where the second stream begins if the first one had no whole line.
+func TestFollowWithoutLines(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
+	for name, test := range map[string]struct {
+		options Options
+		first   string
+		want    string
+	}{
+		"all":              {Options{Tail: -1}, "", "one\ntwo\n"},
+		"half a line":      {Options{Tail: -1}, at.Format(timeFormat) + " on", "one\ntwo\n"},
+		"only later lines": {Options{}, "", "two\n"}, // the fake clock is at the year 2000, so all lines are later
+		"a tail":           {Options{Tail: 5}, at.Format(timeFormat) + " on", "one\ntwo\n"},
+	} {
+		cut := func(string) (io.Reader, int) { return strings.NewReader(test.first), http.StatusOK }
+
+		n := &node{t: t, lines: []line{{at.AddDate(-100, 0, 0), "one"}, {at, "two"}}, streams: []stream{cut}, pods: endsAfter(2)}
+		synctest.Test(t, func(t *testing.T) {
+			if got, err := n.follow(t, test.options); got != test.want || err != nil {
+				t.Errorf("%s: %q, want %q, %v", name, got, test.want, err)
+			}
+		})
+	}
+}
+
+// later is a stream that has nothing for some time.
+type later struct{ time.Duration }
+
+func (l later) Read([]byte) (int, error) {
+	time.Sleep(l.Duration)
+	return 0, io.EOF
 }
 
 func manyOf[T any](value T, n int) (all []T) {
@@ -227,9 +286,7 @@ func TestLongLines(t *testing.T) {
 		}
 	}
 
-	if err := w.end(nil); err != nil {
-		t.Fatal(err)
-	}
+	w.flush(len(w.line))
 
 	want := "> " + strings.Repeat("a", maxLine-10) + "bbbb\n> " + strings.Repeat("c", maxLine) + "\n> d\n"
 	if out.String() != want {
@@ -239,7 +296,7 @@ func TestLongLines(t *testing.T) {
 	closed := errors.New("closed")
 
 	w = &lineWriter{out: failingWriter{closed}}
-	if err := w.write([]byte("a\nb\n"), time.Time{}); !errors.Is(err, closed) || !errors.Is(w.end(nil), closed) {
+	if err := w.write([]byte("a\nb\n"), time.Time{}); !errors.Is(err, closed) || !errors.Is(w.failed, closed) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -46,7 +46,8 @@ func (e noLog) Unwrap() error { return e.error }
 // or of a container that has not restarted.
 func NoLog(err error) error { return noLog{err} }
 
-// IsNoLog reports whether an error means that a log was not opened. Other errors of a log mean that it broke off.
+// IsNoLog reports whether an error means that a log was not opened. Other errors of a log mean that it broke off after
+// something was written.
 func IsNoLog(err error) bool {
 	_, is := errors.AsType[noLog](err)
 	return is
@@ -87,13 +88,18 @@ const maxLine = 64 << 10
 
 // Copy writes what the log of a pod has now, each line with a prefix. Longer lines than 64 KiB become several lines.
 func (r Reader) Copy(ctx context.Context, pod *corev1.Pod, o Options, prefix string, out io.Writer) error {
-	log, err := r.open(ctx, pod, o.request(pod))
+	return r.copy(ctx, pod, o.request(pod), prefix, out)
+}
+
+// copy writes one stream of a log.
+func (r Reader) copy(ctx context.Context, pod *corev1.Pod, options *corev1.PodLogOptions, prefix string, out io.Writer) error {
+	log, err := r.open(ctx, pod, options)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 
-	if err := CopyLines(log, -1, prefix, out); err != nil {
+	if err := CopyLines(log, -1, 0, prefix, out); err != nil {
 		return r.Explain(ctx, err)
 	}
 	return nil
@@ -126,7 +132,7 @@ func (r Reader) open(ctx context.Context, pod *corev1.Pod, options *corev1.PodLo
 	in, err := r.Pods.Pods(pod.Namespace).GetLogs(pod.Name, options).Stream(ctx)
 	if err != nil {
 		if apierrors.IsBadRequest(err) {
-			return nil, noLog{exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %v", pod.Name, err)}
+			return nil, noLog{exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %w", pod.Name, err)}
 		}
 		return nil, noLog{r.Explain(ctx, err)}
 	}
@@ -135,21 +141,21 @@ func (r Reader) open(ctx context.Context, pod *corev1.Pod, options *corev1.PodLo
 	if _, err := checked.Peek(1); err != nil { // the node has removed the container, and has no text of it
 		if refused, ok := errors.AsType[*nodelog.Error](err); ok {
 			_ = in.Close()
-			return nil, noLog{exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %v", pod.Name, refused)}
+			return nil, noLog{exit.Errorf(exit.Cluster, "the log of pod %s cannot be read: %w", pod.Name, refused)}
 		}
 	}
 	return opened{checked, in}, nil
 }
 
-// maxTail is the largest size of the last lines of a log that CopyLines keeps in memory.
-const maxTail = 16 << 20
+// MaxTail is the largest size of the last lines of a log that are kept in memory, in bytes.
+const MaxTail = 16 << 20
 
-// CopyLines writes the last lines of a log, each with a prefix. A negative tail means all. Longer lines than maxLine
-// become several lines. Of last lines that are larger than maxTail together, the first ones are left out.
-func CopyLines(in io.Reader, tail int64, prefix string, out io.Writer) error {
+// CopyLines writes the last lines of a log, each with a prefix. A negative tail means all. Longer lines than 64 KiB
+// become several lines. Of last lines that have more than most bytes together, the first ones are left out.
+func CopyLines(in io.Reader, tail, most int64, prefix string, out io.Writer) error {
 	var last [][]byte // the last lines, if there is a tail
 
-	size := 0
+	size := int64(0)
 
 	reader := bufio.NewReaderSize(in, maxLine)
 	for {
@@ -161,9 +167,9 @@ func CopyLines(in io.Reader, tail int64, prefix string, out io.Writer) error {
 					return err
 				}
 			} else {
-				last, size = append(last, text), size+len(text)
-				for int64(len(last)) > tail || size > maxTail {
-					size -= len(last[0])
+				last, size = append(last, text), size+int64(len(text))
+				for int64(len(last)) > tail || size > most {
+					size -= int64(len(last[0]))
 					last = last[1:]
 				}
 			}
@@ -172,10 +178,21 @@ func CopyLines(in io.Reader, tail int64, prefix string, out io.Writer) error {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
-			_, err := out.Write(bytes.Join(last, nil))
-			return err
+			return writeAll(out, last)
 		case err != nil:
 			return err
 		}
 	}
+}
+
+// writeAll writes lines one after the other, so that those which are written take no memory while the reader is slow.
+func writeAll(out io.Writer, lines [][]byte) error {
+	for i, line := range lines {
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+
+		lines[i] = nil
+	}
+	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// errNoTimes is the error of a log whose lines have no times although they were requested.
-var errNoTimes = errors.New("the node returns the log without the times of its lines")
+// ErrNoTimes is the error of a log whose lines have no times although they were requested.
+var ErrNoTimes = errors.New("the node returns the log without the times of its lines")
 
 // Cursor is a position in the log of a container, which has the times that the node gives its lines. The position is
 // after the number Lines of lines with the time Time, then After whole lines with earlier times, which two streams of
@@ -38,6 +38,10 @@ func (c Cursor) Since() time.Time {
 // A request for a log can name only a second, and the node returns all lines from this second on. So the position is
 // found by the line before it. If this line is not there, the node has rotated the log.
 type Lines struct {
+	// Partial is true if the log may begin within a line, which has no time and is then not passed. A node that selects
+	// lines by their times does so with the parts of a long line. It is true for a cursor that is not zero.
+	Partial bool
+
 	from Cursor // where the new text begins
 	at   Cursor // the end of the last whole line that was passed
 	lost bool   // the line before the position is not there
@@ -54,7 +58,7 @@ type Lines struct {
 
 // After returns the lines of a log after a cursor.
 func After(from Cursor) *Lines {
-	l := &Lines{from: from, at: from, found: from.Time.IsZero()}
+	l := &Lines{Partial: !from.Time.IsZero(), from: from, at: from, found: from.Time.IsZero()}
 	l.at.Cut = 0
 	return l
 }
@@ -62,7 +66,7 @@ func After(from Cursor) *Lines {
 var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
 
 // Copy reads a log to its end. It passes whole lines, and pieces of lines that are longer than 64 KiB. It returns the
-// error of the log or of the function, or an error if the lines have no times.
+// error of the log or of the function, or ErrNoTimes.
 func (l *Lines) Copy(log io.Reader, pass func(text []byte) error) error {
 	in := buffers.Get().(*bufio.Reader)
 	defer buffers.Put(in)
@@ -74,22 +78,9 @@ func (l *Lines) Copy(log io.Reader, pass func(text []byte) error) error {
 		whole := bytes.HasSuffix(piece, []byte("\n"))
 
 		if begins && len(piece) > 0 {
-			at, text, valid := splitTime(piece)
-			if !valid && err == nil {
-				return errNoTimes
-			}
-
-			if !valid {
-				return ignoreEnd(err) // an unfinished line, of which not even the time is there
-			}
-
-			lost := l.lost
-			l.begin(at)
-
-			if l.lost && !lost {
-				if failed := pass(l.mark()); failed != nil {
-					return failed
-				}
+			text, failed := l.start(piece, err, pass)
+			if failed != nil || text == nil {
+				return failed
 			}
 
 			piece = text
@@ -101,10 +92,40 @@ func (l *Lines) Copy(log io.Reader, pass func(text []byte) error) error {
 
 		begins = whole || begins && len(piece) == 0
 
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		if endOf(err) {
 			return ignoreEnd(err)
 		}
 	}
+}
+
+// endOf reports whether nothing follows in the log.
+func endOf(err error) bool { return err != nil && !errors.Is(err, bufio.ErrBufferFull) }
+
+// start receives the first piece of a line, with the error of the log after it. It returns the text of the piece, or
+// nil if the log ends there.
+func (l *Lines) start(piece []byte, err error, pass func(text []byte) error) ([]byte, error) {
+	at, text, valid := splitTime(piece)
+	switch {
+	case valid:
+		return text, l.begins(at, pass)
+	case l.Partial && l.time.IsZero() && !endOf(err):
+		l.skip = -1
+		return piece, nil
+	case err == nil:
+		return nil, ErrNoTimes
+	}
+	return nil, ignoreEnd(err) // an unfinished line, of which not even the time is there
+}
+
+// begins receives the time of a line that begins, and passes the mark if lines are missing before it.
+func (l *Lines) begins(at time.Time, pass func(text []byte) error) error {
+	lost := l.lost
+	l.begin(at)
+
+	if l.lost && !lost {
+		return pass(l.mark())
+	}
+	return nil
 }
 
 func ignoreEnd(err error) error {

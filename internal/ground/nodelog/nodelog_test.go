@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
 )
@@ -67,5 +68,21 @@ func TestNodeWithoutTimes(t *testing.T) {
 	l := nodelog.After(nodelog.Cursor{})
 	if err := l.Copy(strings.NewReader("no time\n"), func([]byte) error { t.Error("text was passed"); return nil }); err == nil {
 		t.Error("there is no error")
+	}
+}
+
+// TestLogBeginsWithinALine checks that the rest of a line at the beginning of a log has no time and is not passed, if
+// lines were selected by their times.
+func TestLogBeginsWithinALine(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for rest, want := range map[string]string{"": "two\n", "the rest\n": "two\n", strings.Repeat("x", 200<<10) + "\n": "two\n"} {
+		var got strings.Builder
+
+		lines := nodelog.After(nodelog.Cursor{Time: at, Lines: 1})
+
+		log := rest + "2026-01-02T03:04:05Z one\n2026-01-02T03:04:06Z two\n"
+		if err := lines.Copy(strings.NewReader(log), func(text []byte) error { got.Write(text); return nil }); err != nil || got.String() != want {
+			t.Errorf("after %d bytes of a line: %q, %v", len(rest), got.String(), err)
+		}
 	}
 }
