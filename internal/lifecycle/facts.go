@@ -29,6 +29,9 @@ const (
 	// AdoptedAnnotation is an annotation of the in-memory copy of a pod that another operator created. It contains the
 	// id of the pod's attempt (Driver.AttemptID). No pod in the cluster has this annotation.
 	AdoptedAnnotation = "sparkoperator.dev/adopted"
+	// ReserveAnnotation is an annotation of a custom resource in a queue. With the value "true" and dynamic allocation,
+	// the queue reserves quota for the largest number of executors as long as the attempt runs.
+	ReserveAnnotation = "spark.operator/kueue-reserve-max-executors"
 	// ExitExceptionAnnotation is the annotation in which Spark 4.1 and newer write the exception that ended the driver,
 	// if spark.kubernetes.driver.annotateExitException is set.
 	ExitExceptionAnnotation = "spark.exit-exception"

@@ -10,11 +10,8 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/dialect"
 	"github.com/sparkoperator/spark-operator/internal/dialect/platform"
+	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 )
-
-// ReserveAnnotation is an annotation of a custom resource in a queue. With the value "true" and dynamic allocation, the
-// queue reserves quota for the largest number of executors as long as the attempt runs.
-const ReserveAnnotation = "spark.operator/kueue-reserve-max-executors"
 
 // These are keys of the number of executors.
 const (
@@ -80,13 +77,13 @@ func (l *Launch[A]) queuedExecutors() (int32, error) {
 
 // reserved returns the largest number of executors of an attempt with dynamic allocation.
 func (l *Launch[A]) reserved(most dialect.Workers) (int32, error) {
-	if owner, isObject := l.owner.(metav1.Object); !isObject || owner.GetAnnotations()[ReserveAnnotation] != "true" {
+	if owner, isObject := l.owner.(metav1.Object); !isObject || owner.GetAnnotations()[lifecycle.ReserveAnnotation] != "true" {
 		return 0, fmt.Errorf("%s: an application in a queue cannot change its number of executors; set it to false, or set %s and the annotation %s: \"true\", "+
-			"so that the queue reserves the largest number", l.fieldOf(dynamicAllocation, "true"), l.fieldOf(dynamicMaximum, ""), ReserveAnnotation)
+			"so that the queue reserves the largest number", l.fieldOf(dynamicAllocation, "true"), l.fieldOf(dynamicMaximum, ""), lifecycle.ReserveAnnotation)
 	}
 
 	if most.Unlimited {
-		return 0, fmt.Errorf("%s: it must be set, because the annotation %s reserves so many executors", l.fieldOf(dynamicMaximum, ""), ReserveAnnotation)
+		return 0, fmt.Errorf("%s: it must be set, because the annotation %s reserves so many executors", l.fieldOf(dynamicMaximum, ""), lifecycle.ReserveAnnotation)
 	}
 	return int32(min(most.Max, math.MaxInt32)), nil
 }

@@ -212,7 +212,7 @@ func boundedConditions(all []corev1.PodCondition) []corev1.PodCondition {
 }
 
 // resourceAnnotations are the annotations of a custom resource that decisions use.
-var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAtAnnotation, lifecycle.RestartAnnotation}
+var resourceAnnotations = []string{v1beta2.RunNowAnnotation, v1beta2.ScheduledAtAnnotation, lifecycle.RestartAnnotation, lifecycle.ReserveAnnotation}
 
 // resourceFinalizers are the finalizers that the cache keeps if a custom resource has more than maxFinalizers. All
 // others are dropped. If the operator wrote back the shortened list, it would remove finalizers of others. It therefore

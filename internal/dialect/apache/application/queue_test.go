@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	sparkv1 "github.com/sparkoperator/spark-operator/api/spark/v1"
-	"github.com/sparkoperator/spark-operator/internal/dialect/launch"
+	"github.com/sparkoperator/spark-operator/internal/intake/trim"
 	"github.com/sparkoperator/spark-operator/internal/lifecycle"
 	"github.com/sparkoperator/spark-operator/spark/submit"
 )
@@ -203,7 +203,7 @@ func TestPodsInQueue(t *testing.T) {
 		}
 	}
 	reserves := func(app *sparkv1.SparkApplication) {
-		app.Annotations = map[string]string{launch.ReserveAnnotation: "true"}
+		app.Annotations = map[string]string{lifecycle.ReserveAnnotation: "true"}
 	}
 
 	const dynamic, maximum = "spark.dynamicAllocation.enabled", "spark.dynamicAllocation.maxExecutors"
@@ -225,6 +225,9 @@ func TestPodsInQueue(t *testing.T) {
 		"a value that cannot work": {[]func(*sparkv1.SparkApplication){conf("spark.executor.memory", "x")}, 0, "spec.sparkConf[spark.executor.memory]: "},
 	} {
 		app := pi(c.change...)
+		if _, err := trim.Resource(app); err != nil { // as passes read it from the cache
+			t.Fatal(err)
+		}
 
 		pods, err := trimmed.Pods(app, t0)
 		if c.wrong != "" {
