@@ -15,7 +15,7 @@ import (
 // returns true.
 func (s *step) end(outcome lifecycle.Outcome, cause lifecycle.Cause, at time.Time) bool {
 	s.m.Outcome = outcome
-	s.m.EndedAt = lifecycle.NotInFuture(at, s.now)
+	s.m.EndedAt = lifecycle.Latest(lifecycle.NotInFuture(at, s.now), s.m.SubmittedAt) // the node's clock may be behind
 	s.m.NextAttempt = time.Time{}
 	return s.enter(lifecycle.Ended, cause)
 }

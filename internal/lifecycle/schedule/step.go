@@ -101,6 +101,10 @@ func (s *step) begin() {
 		s.notice(ReasonEdited, "", "the schedule changed from %q to %q; runs that were due before the change are not started", s.m.Key, s.want.Key)
 	}
 
+	if s.m.Since.After(s.now) { // the clock was ahead at an edit
+		s.m.Since = s.now
+	}
+
 	s.m.Key = s.want.Key
 	if s.m.Generation != s.want.Generation {
 		s.m.Generation = s.want.Generation

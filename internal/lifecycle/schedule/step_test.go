@@ -241,6 +241,8 @@ func TestStep(t *testing.T) {
 			summary: "Create " + twelve + ", ScheduleValid, RunStarted", next: "13:00:00"},
 		{about: "the clock went back a little", mem: func(m *Memory) { m.LastTick = noon }, late: -30 * time.Second,
 			next: "13:00:00"},
+		{about: "the clock was ahead at an edit", mem: func(m *Memory) { m.Since = noon.Add(time.Hour) }, late: time.Second,
+			next: "13:00:00"},
 		{about: "the clock went back", mem: func(m *Memory) { m.LastTick = noon }, late: -time.Hour,
 			summary: "ClockWentBack", next: "13:00:00"},
 		{about: "deleted", want: []func(*Schedule){func(s *Schedule) { s.Deleting = true }}},
