@@ -24,6 +24,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/podlog"
 	"github.com/sparkoperator/spark-operator/internal/cli/stage"
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
+	"github.com/sparkoperator/spark-operator/internal/ground/budget"
 	"github.com/sparkoperator/spark-operator/internal/kinds"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
@@ -193,7 +194,10 @@ func (r *Reader) copy(ctx context.Context, logs store.Logs, a store.Attempt, f *
 	}
 
 	limited := &io.LimitedReader{R: text, N: max(f.Kept, 0) + maxExcess}
-	if err := podlog.CopyLines(limited, tail, prefix, out); err != nil {
+	switch err := r.copyLines(ctx, limited, tail, prefix, out); {
+	case errors.Is(err, budget.ErrSpent):
+		return exit.Errorf(exit.Cluster, "the kept log of pod %s is not read now: %v; try it again", bounds.Line(f.Pod), err)
+	case err != nil:
 		return exit.Errorf(exit.Cluster, "the kept log of pod %s is damaged here: %v", bounds.Line(f.Pod), err)
 	}
 
@@ -201,6 +205,24 @@ func (r *Reader) copy(ctx context.Context, logs store.Logs, a store.Attempt, f *
 		return exit.Errorf(exit.Cluster, "the kept log of pod %s is longer than its index says; the rest is not shown", bounds.Line(f.Pod))
 	}
 	return nil
+}
+
+// maxSharedTail is the largest size of the last lines of a log that a program for several users keeps in memory.
+const maxSharedTail = 1 << 20
+
+// copyLines writes the last lines of a log.
+func (r *Reader) copyLines(ctx context.Context, in io.Reader, tail int64, prefix string, out io.Writer) error {
+	most := int64(podlog.MaxTail)
+	if r.Shared {
+		most = maxSharedTail
+	}
+
+	if tail >= 0 {
+		if err := budget.Take(ctx, most); err != nil {
+			return err
+		}
+	}
+	return podlog.CopyLines(in, tail, most, prefix, out)
 }
 
 // whyNot returns an error that says why nothing is kept of an attempt, if that is known.

@@ -12,7 +12,6 @@ import (
 	"github.com/sparkoperator/spark-operator/api/bounds"
 	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
-	"github.com/sparkoperator/spark-operator/internal/cli/podlog"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 )
 
@@ -50,7 +49,7 @@ func (r *Reader) uploaded(ctx context.Context, logs store.Logs, a store.Attempt,
 	}
 
 	text := &parts{ctx: ctx, bucket: bucket, attempt: a, offsets: offsets}
-	if err := podlog.CopyLines(text, o.Tail, "", out); err != nil {
+	if err := r.copyLines(ctx, text, o.Tail, "", out); err != nil {
 		return true, exit.With(exit.Cluster, err)
 	}
 	return true, nil

@@ -20,6 +20,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/ground/budget"
 )
 
 // defaultUIPort is the port of Spark's web UI, which serves the REST API, if the pod does not name one.
@@ -80,7 +81,8 @@ const (
 var ErrTooLarge = errors.New("the answer is too large")
 
 // Read returns the answer to a GET request for a path and a query to a port of a pod, as Do sends it. If the answer is
-// an error of the API server, Read returns this error, which Explain can make readable.
+// an error of the API server, Read returns this error, which Explain can make readable. The error budget.ErrSpent means
+// that the budget of the context is too small for the answer.
 func Read(ctx context.Context, c *kube.Client, pod *corev1.Pod, port int, at *url.URL) ([]byte, error) {
 	answer, err := Do(ctx, c, http.MethodGet, pod, port, at, http.Header{"Accept": {"application/json"}})
 	if err != nil {
@@ -92,11 +94,35 @@ func Read(ctx context.Context, c *kube.Client, pod *corev1.Pod, port int, at *ur
 		return nil, refusalOf(answer)
 	}
 
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	text, err := readAll(ctx, answer.Body)
 	if err == nil && tooLarge(text) {
 		err = ErrTooLarge
 	}
 	return text, err
+}
+
+// pieceSize is the number of bytes of an answer that the budget counts at once, and decodedSize what a byte takes with
+// its decoded value.
+const (
+	pieceSize   = 64 << 10
+	decodedSize = 2
+)
+
+// readAll reads an answer in pieces, each of which the budget of the request counts before it is read.
+func readAll(ctx context.Context, body io.Reader) ([]byte, error) {
+	var text bytes.Buffer
+	for text.Len() <= maxAnswer {
+		if err := budget.Take(ctx, decodedSize*pieceSize); err != nil {
+			return nil, err
+		}
+
+		if _, err := io.CopyN(&text, body, pieceSize); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return text.Bytes(), nil
 }
 
 func tooLarge(text []byte) bool {

@@ -2,6 +2,7 @@ package podproxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -11,6 +12,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/ground/budget"
 )
 
 // timeFormat is the format of times in Spark's REST API (org.apache.spark.status.api.v1.JacksonMessageWriter).
@@ -74,6 +76,8 @@ func readJSON(ctx context.Context, c *kube.Client, pod *corev1.Pod, part string,
 	switch {
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("no %s: %v", part, c.Explain(err))
+	case errors.Is(err, budget.ErrSpent):
+		return fmt.Sprintf("no %s: %v; try it again", part, err)
 	case err != nil:
 		return "no " + part + ": Spark's REST API does not answer through the API server; the driver may be starting, its web UI may be off " +
 			"(spark.ui.enabled), or a NetworkPolicy may close its port"

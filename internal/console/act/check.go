@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/sparkoperator/spark-operator/internal/cli/terminal"
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/console/web"
 )
 
 const (
@@ -38,6 +40,14 @@ const (
 // manifest, and if it has no error, the API server checks it in a dry run with the rights of the user. It returns the
 // objects in their namespaces.
 func (s *service) check(ctx context.Context, user *session.User, in Submission) (model.Checks, []manifest.Loaded, error) {
+	if !s.linting.Take(user.Holder(), 1) {
+		return model.Checks{}, nil, &web.Problem{
+			Status: http.StatusTooManyRequests, Title: "Other checks are running", Why: "The console checks a limited number of submissions at the same time.",
+			Do: "Send it again when they have ended.",
+		}
+	}
+	defer s.linting.Give(user.Holder(), 1)
+
 	checks, objects, err := s.lint(ctx, in)
 	if err == nil && checks.Checked && checks.Errors() == 0 {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)

@@ -157,7 +157,7 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, t *ticket, rest str
 
 	var page []byte
 	if isPage && r.Method == http.MethodGet {
-		text, free, err := p.readPage(t.session.Name, answer.Body)
+		text, free, err := p.readPage(t.session.Holder(), answer.Body)
 		if err != nil {
 			return err
 		}

@@ -32,9 +32,9 @@ type Options struct {
 	Now func() time.Time
 }
 
-// maxSessions and maxOfUser bound the sessions of all users and of one user, whatever the number of the user's tokens.
-// If there are more, the session ends that was not used for the longest time. A user can therefore not end the sessions
-// of others.
+// maxSessions bounds the sessions of all users in browsers, and those of all programs, which have a session for each
+// token. maxOfUser bounds the sessions of one holder. If there are more, the session ends that was not used for the
+// longest time. So programs end no session of a browser, and a holder ends none of another one.
 const (
 	maxSessions = 2000
 	maxOfUser   = 50
@@ -181,9 +181,9 @@ func (s *Sessions) add(key digest, user *User, program bool) *Session {
 
 	s.removeOver()
 
-	if oldest, n := s.oldest(func(other *Session) bool { return other != session && other.Name == user.Name }); n >= maxOfUser {
+	if oldest, n := s.oldest(func(other *Session) bool { return other != session && other.Holder() == user.Holder() }); n >= maxOfUser {
 		s.remove(oldest)
-	} else if oldest, n = s.oldest(func(other *Session) bool { return other != session }); n >= maxSessions {
+	} else if oldest, n = s.oldest(func(other *Session) bool { return other != session && other.Program == program }); n >= maxSessions {
 		s.remove(oldest)
 	}
 	return session

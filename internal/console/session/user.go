@@ -35,6 +35,19 @@ type User struct {
 	done chan struct{} // closed when the last session of the user has ended; nil: the user has had no session
 }
 
+// serviceAccount is the beginning of the names of service accounts in the API server.
+const serviceAccount = "system:serviceaccount:"
+
+// Holder returns who holds what the console bounds for each user. The service accounts of a namespace are one holder:
+// an editor of the namespace can create any number of them.
+func (u *User) Holder() string {
+	account, is := strings.CutPrefix(u.Name, serviceAccount)
+	if namespace, _, found := strings.Cut(account, ":"); is && found {
+		return serviceAccount + namespace
+	}
+	return u.Name
+}
+
 // Done returns a channel that is closed when the last session of the user has ended. Nothing may use the credentials of
 // the user after that.
 func (u *User) Done() <-chan struct{} { return u.done }

@@ -41,3 +41,33 @@ func (s *Shares) Give(user string, n int64) {
 		delete(s.ofUser, user)
 	}
 }
+
+// Borrow returns a function that takes n for a user, as Take does, and one that gives back everything that was taken.
+// After that, nothing more can be taken.
+func (s *Shares) Borrow(user string) (take func(n int64) bool, giveAll func()) {
+	var (
+		mu   sync.Mutex
+		held int64
+		over bool
+	)
+
+	take = func(n int64) bool {
+		mu.Lock()
+		defer mu.Unlock()
+
+		if over || !s.Take(user, n) {
+			return false
+		}
+
+		held += n
+		return true
+	}
+	giveAll = func() {
+		mu.Lock()
+		defer mu.Unlock()
+
+		s.Give(user, held)
+		held, over = 0, true
+	}
+	return take, giveAll
+}

@@ -23,3 +23,19 @@ func TestShares(t *testing.T) {
 		t.Errorf("after all was given back, users hold %v of %d", s.ofUser, s.all)
 	}
 }
+
+// TestBorrow checks that what a request has taken is given back at its end, and that it takes nothing afterwards.
+func TestBorrow(t *testing.T) {
+	s := NewShares(10, 6)
+
+	take, giveAll := s.Borrow("ann")
+	if !take(4) || take(3) || !take(2) || s.all != 6 {
+		t.Errorf("%d are held", s.all)
+	}
+
+	giveAll()
+
+	if s.all != 0 || take(1) || len(s.ofUser) != 0 {
+		t.Errorf("after the end, %d are held", s.all)
+	}
+}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sparkoperator/spark-operator/internal/console/model"
 	"github.com/sparkoperator/spark-operator/internal/console/session"
+	"github.com/sparkoperator/spark-operator/internal/ground/budget"
 )
 
 // Views render the pages that no route has.
@@ -45,7 +46,15 @@ type Site struct {
 	mux     *http.ServeMux
 	api     *document
 	streams *Shares
+	answers *Shares // bytes of answers that requests have read
 }
+
+// maxAnswers is the largest size of the answers of Spark's pods, and of kept logs, that all requests hold at the same
+// time, in bytes, and maxAnswersOfUser that of the requests of one user.
+const (
+	maxAnswers       = 80 << 20
+	maxAnswersOfUser = 40 << 20
+)
 
 // Request is a request of a user who has signed in.
 type Request struct {
@@ -62,7 +71,7 @@ func New(o Options) *Site {
 		o.Now = time.Now
 	}
 
-	s := &Site{Options: o, mux: http.NewServeMux(), api: newDocument(), streams: NewShares(maxStreams, maxStreamsOfUser)}
+	s := &Site{Options: o, mux: http.NewServeMux(), api: newDocument(), streams: NewShares(maxStreams, maxStreamsOfUser), answers: NewShares(maxAnswers, maxAnswersOfUser)}
 	s.Open("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	s.Open("GET /sign-in", s.showSignIn)
 	s.Open("POST /sign-in", s.signIn)
@@ -135,13 +144,22 @@ func (s *Site) handle(pattern string, renews bool, handle func(http.ResponseWrit
 
 		request, err := s.request(w, r, renews && trigger != "refresh" && trigger != "loading")
 		if err == nil {
-			err = handle(w, request)
+			err = s.budgeted(w, request, handle)
 		}
 
 		if err != nil {
 			s.fail(w, r, request, err)
 		}
 	})
+}
+
+// budgeted handles a request whose context has a budget for large answers.
+func (s *Site) budgeted(w http.ResponseWriter, r *Request, handle func(http.ResponseWriter, *Request) error) error {
+	take, giveAll := s.answers.Borrow(r.Session.Holder())
+	defer giveAll()
+
+	r.Request = r.WithContext(budget.With(r.Context(), take))
+	return handle(w, r)
 }
 
 // Open registers a handler for everybody.

@@ -17,7 +17,7 @@ const (
 func (s *Site) Stream(route Route, handler func(http.ResponseWriter, *Request) error) {
 	s.api.read(route.Path, route, "text/event-stream", anyMap{"type": "string"})
 	s.handle("GET "+route.Path, false, func(w http.ResponseWriter, r *Request) error {
-		user := r.Session.Name
+		user := r.Session.Holder()
 		if !s.streams.Take(user, 1) {
 			return &Problem{
 				Status: http.StatusServiceUnavailable, Title: "Too many pages are open", Why: "The console serves the events of a limited number of pages.",

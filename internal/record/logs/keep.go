@@ -72,7 +72,7 @@ func (k *Keeper) keep(ctx context.Context, t *task) (again time.Duration) {
 		return k.miss(ctx, t, ReasonGone, goneMessage)
 	}
 
-	reading := []stream.Slot{{Name: "followers", Of: followers}}
+	reading := []stream.Slot{{Name: "followers", Of: followers}, {Name: "followers in " + t.attempt.Namespace, Of: followers / 2}}
 	if !follow {
 		reading = []stream.Slot{{Name: "readers", Of: readers}, {Name: "node " + t.node, Of: nodeReaders}}
 	}
