@@ -213,11 +213,8 @@ const maxSharedTail = 1 << 20
 // copyLines writes the last lines of a log.
 func (r *Reader) copyLines(ctx context.Context, in io.Reader, tail int64, prefix string, out io.Writer) error {
 	most := int64(podlog.MaxTail)
-	if r.Shared {
+	if r.Shared && tail >= 0 {
 		most = maxSharedTail
-	}
-
-	if tail >= 0 {
 		if err := budget.Take(ctx, most); err != nil {
 			return err
 		}

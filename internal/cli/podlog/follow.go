@@ -2,6 +2,7 @@ package podlog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/sparkoperator/spark-operator/internal/cli/exit"
 	"github.com/sparkoperator/spark-operator/internal/ground/nodelog"
 )
 
@@ -44,8 +46,11 @@ func (r Reader) Follow(ctx context.Context, pod *corev1.Pod, o Options, prefix s
 			broken = opening(err)
 		}
 
-		if now == ended && (err == nil || removed(err)) || f.lost(err) {
+		switch {
+		case now == ended && (err == nil || removed(err) || refused(err)):
 			return f.end(ctx, broken)
+		case f.lost(err, now):
+			return f.end(ctx, cmp.Or(broken, opening(err)))
 		}
 
 		if now, err = f.next(ctx, err == nil); err != nil {
@@ -67,8 +72,13 @@ func (r Reader) plain(ctx context.Context, pod *corev1.Pod, o Options, prefix st
 
 // removed reports whether the log does not exist any more. The node removes the log of a container with its pod.
 func removed(err error) bool {
-	_, refused := errors.AsType[*nodelog.Error](err)
-	return IsNoLog(err) && (refused || apierrors.IsNotFound(err) || apierrors.IsBadRequest(err))
+	return IsNoLog(err) && (refused(err) || apierrors.IsNotFound(err) || apierrors.IsBadRequest(err))
+}
+
+// refused reports whether the node cannot read the log, or the rest of it.
+func refused(err error) bool {
+	_, is := errors.AsType[*nodelog.Error](err)
+	return is
 }
 
 // opening returns the error of a log that was read before. If its error is that of the opening, callers would take it
@@ -94,8 +104,8 @@ func stateOf(pod *corev1.Pod) state {
 		return ended
 	}
 
-	exit := status(pod).State.Terminated
-	if exit == nil || pod.Spec.RestartPolicy == corev1.RestartPolicyAlways || pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && exit.ExitCode != 0 {
+	end := status(pod).State.Terminated
+	if end == nil || pod.Spec.RestartPolicy == corev1.RestartPolicyAlways || pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && end.ExitCode != 0 {
 		return running
 	}
 	return ended
@@ -109,12 +119,14 @@ type follower struct {
 	began   time.Time      // of the first stream
 	at      nodelog.Cursor // where the next stream begins
 	out     *lineWriter
-	failing time.Time // since when no stream can be opened; zero if one was
+	moved   bool      // the last stream had new text
+	failing time.Time // since when no stream can be opened, or the rest of a log that has ended not be read; else zero
 }
 
-// lost reports whether no stream could be opened for too long. The argument is the error of the last one.
-func (f *follower) lost(err error) bool {
-	if !IsNoLog(err) {
+// lost reports whether the log could not be read for too long. The arguments are the error of the last stream, and the
+// state of the container when it was opened.
+func (f *follower) lost(err error, was state) bool {
+	if err == nil || !IsNoLog(err) && (was == running || f.moved) {
 		f.failing = time.Time{}
 		return false
 	}
@@ -135,16 +147,21 @@ func (f *follower) read(ctx context.Context) error {
 	}
 	defer log.Close()
 
-	lines := nodelog.After(f.at)
-	lines.Partial = options.SinceSeconds != nil || options.SinceTime != nil
-	err = lines.Copy(log, func(text []byte) error { return f.out.write(text, lines.Time()) })
-
-	f.at = lines.Position(0)
 	if f.at.Time.IsZero() { // a part of the first line comes again, with all of it
 		f.at, f.out.line = nodelog.Cursor{}, nil
 	}
 
-	if err != nil {
+	lines := nodelog.After(f.at)
+	lines.Partial = options.SinceSeconds != nil || options.SinceTime != nil
+	err = lines.Copy(log, func(text []byte) error { return f.out.write(text, lines.Time()) })
+
+	at := lines.Position(0)
+	f.moved, f.at = at != f.at, at
+
+	switch {
+	case refused(err):
+		return exit.Errorf(exit.Cluster, "the rest of the log of pod %s cannot be read: %w", f.pod.Name, err)
+	case err != nil:
 		return f.Explain(ctx, err)
 	}
 	return nil
@@ -210,19 +227,32 @@ func (f *follower) look(ctx context.Context) (state, error) {
 	}
 
 	pod := &pods.Items[0]
-	if was := status(f.pod).ContainerID; was != "" && status(pod).ContainerID != was { // it has a log of its own
-		f.at, f.options.Since, f.options.Tail = nodelog.Cursor{}, 0, -1
-	}
+	if began := beginning(pod); !began.IsZero() && status(pod).ContainerID != status(f.pod).ContainerID {
+		if f.at.Time.Before(began) { // otherwise, the last stream was the new log
+			f.out.flush(len(f.out.line))
 
-	f.pod = pod
+			f.at, f.options.Since, f.options.Tail = nodelog.Cursor{}, 0, -1
+		}
+
+		f.pod = pod
+	}
 	return stateOf(pod), nil
+}
+
+// beginning returns when the container in which Spark runs has started; zero if it waits for its start.
+func beginning(pod *corev1.Pod) time.Time {
+	switch s := status(pod).State; {
+	case s.Running != nil:
+		return s.Running.StartedAt.Time
+	case s.Terminated != nil:
+		return s.Terminated.StartedAt.Time
+	}
+	return time.Time{}
 }
 
 // end writes the rest of the last line. It returns the given error, or that of the output.
 func (f *follower) end(ctx context.Context, err error) error {
-	if len(f.out.line) > 0 && f.out.failed == nil {
-		f.out.flush(len(f.out.line))
-	}
+	f.out.flush(len(f.out.line))
 
 	if err == nil && f.out.failed != nil {
 		return f.Explain(ctx, f.out.failed)
@@ -261,8 +291,12 @@ func (w *lineWriter) write(text []byte, at time.Time) error {
 	return w.failed
 }
 
-// flush writes the first bytes of the present line as a line.
+// flush writes the first bytes of the present line as a line, if there are some.
 func (w *lineWriter) flush(n int) {
+	if n == 0 || w.failed != nil {
+		return
+	}
+
 	prefix := w.prefix
 	if w.times {
 		prefix += w.time.Format(timeFormat) + " "

@@ -101,9 +101,14 @@ func pod(containerID string, terminated bool) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "driver", UID: "u-1"}}
 	p.Spec.Containers = []corev1.Container{{Name: "spark-kubernetes-driver"}}
 
-	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	began := metav1.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if containerID != "c-1" {
+		began = metav1.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)
+	}
+
+	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}
 	if terminated {
-		state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+		state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: began}}
 	}
 
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "spark-kubernetes-driver", ContainerID: containerID, State: state}}
@@ -177,6 +182,13 @@ func TestFollowEnds(t *testing.T) {
 		return strings.NewReader("unable to retrieve container logs for containerd://0123abc"), http.StatusOK
 	}
 	timeless := func(string) (io.Reader, int) { return strings.NewReader("one\ntwo\n"), http.StatusOK }
+	half := func(string) (io.Reader, int) { return strings.NewReader(at.Format(timeFormat) + " hal"), http.StatusOK }
+	broken := func(string) (io.Reader, int) {
+		return io.MultiReader(strings.NewReader(at.Format(timeFormat)+" one\n"), failing{io.ErrUnexpectedEOF}), http.StatusOK
+	}
+	message := func(string) (io.Reader, int) {
+		return strings.NewReader(at.Format(timeFormat) + " one\nfailed to read log file \"x\""), http.StatusOK
+	}
 	// The connection is lost after an hour without a line.
 	lost := func(string) (io.Reader, int) {
 		return io.MultiReader(strings.NewReader(at.Format(timeFormat)+" one\n"), later{time.Hour}, failing{io.ErrUnexpectedEOF}), http.StatusOK
@@ -223,6 +235,12 @@ func TestFollowEnds(t *testing.T) {
 			"one\n", true, false},
 		"of a container that was never read": {[]stream{removed}, endsAfter(9), Options{}, "", true, true},
 		"of a container that was removed":    {[]stream{one, removed}, endsAfter(1), Options{}, "one\n", false, false},
+		"with half a line":                   {[]stream{half, half}, endsAfter(1), Options{}, "hal\n", false, false},
+		"of another container with a rest":   {[]stream{half}, after(1, list(*pod("c-2", true)), endsAfter(9)), Options{}, "hal\n" + both, false, false},
+		"that always breaks":                 {manyOf(broken, 200), endsAfter(1), Options{}, "one\n", true, false},
+		"with a message of the node":         {[]stream{message, message}, endsAfter(1), Options{}, "one\n", true, false},
+		"of a container that never returns":  {append([]stream{one}, manyOf(removed, 200)...), endsAfter(1000), Options{}, "one\n", true, false},
+		"of a node without times, by time":   {[]stream{timeless, timeless}, endsAfter(9), Options{Since: time.Hour}, both, false, false},
 		"of a node without times":            {[]stream{timeless, timeless}, endsAfter(9), Options{}, both, false, false},
 	} {
 		n := &node{t: t, lines: []line{{at, "one"}, {at.Add(time.Second), "two"}}, streams: test.streams, pods: test.pods}

@@ -109,7 +109,7 @@ func (l *Lines) start(piece []byte, err error, pass func(text []byte) error) ([]
 	case valid:
 		return text, l.begins(at, pass)
 	case l.Partial && l.time.IsZero() && !endOf(err):
-		l.skip = -1
+		l.Partial, l.skip = false, -1
 		return piece, nil
 	case err == nil:
 		return nil, ErrNoTimes

@@ -85,4 +85,9 @@ func TestLogBeginsWithinALine(t *testing.T) {
 			t.Errorf("after %d bytes of a line: %q, %v", len(rest), got.String(), err)
 		}
 	}
+
+	lines := nodelog.After(nodelog.Cursor{Time: at, Lines: 1})
+	if err := lines.Copy(strings.NewReader("no\ntimes\n"), func([]byte) error { return nil }); !errors.Is(err, nodelog.ErrNoTimes) {
+		t.Errorf("a log without times: %v", err)
+	}
 }
