@@ -102,7 +102,7 @@ func (s *step) begin() {
 	}
 
 	if s.m.Since.After(s.now) { // the clock was ahead at an edit
-		s.m.Since = s.now
+		s.m.Since = lifecycle.Latest(s.now, s.want.Created)
 	}
 
 	s.m.Key = s.want.Key
