@@ -28,8 +28,8 @@ const (
 	// maxLints bounds the submissions that are read and checked at the same time. The largest ones take seconds of CPU
 	// time and tens of megabytes.
 	maxLints = 4
-	// maxLinting is the number of checks that run or wait at the same time. Those of one user leave room for others.
-	maxLinting = 100
+	// maxLinting is the number of checks that run or wait at the same time, and maxLintingOfUser those of one user.
+	maxLinting, maxLintingOfUser = 200, 20
 	// requestTimeout bounds an action and the requests of a check.
 	requestTimeout = 30 * time.Second
 	// idempotencyKey is the header by which programs mark the repetition of a request.
@@ -50,7 +50,7 @@ type service struct {
 // request can choose; the user may name others.
 func Register(site *web.Site, namespaces func(*web.Request) ([]string, error)) {
 	s := &service{
-		Site: site, namespaces: namespaces, lints: make(chan struct{}, maxLints), linting: web.NewShares(maxLinting, maxLints/2),
+		Site: site, namespaces: namespaces, lints: make(chan struct{}, maxLints), linting: web.NewShares(maxLinting, maxLintingOfUser),
 		done: once[Done]{calls: map[string]*call[Done]{}}, submitted: once[Submitted]{calls: map[string]*call[Submitted]{}},
 	}
 	s.Handle("GET /a/{action}/{kind}/{namespace}/{name}", s.showDialog)

@@ -40,15 +40,7 @@ const (
 // manifest, and if it has no error, the API server checks it in a dry run with the rights of the user. It returns the
 // objects in their namespaces.
 func (s *service) check(ctx context.Context, user *session.User, in Submission) (model.Checks, []manifest.Loaded, error) {
-	if !s.linting.Take(user.Holder(), 1) {
-		return model.Checks{}, nil, &web.Problem{
-			Status: http.StatusTooManyRequests, Title: "Other checks are running", Why: "The console checks a limited number of submissions at the same time.",
-			Do: "Send it again when they have ended.",
-		}
-	}
-	defer s.linting.Give(user.Holder(), 1)
-
-	checks, objects, err := s.lint(ctx, in)
+	checks, objects, err := s.lint(ctx, user, in)
 	if err == nil && checks.Checked && checks.Errors() == 0 {
 		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
@@ -64,10 +56,18 @@ func (s *service) check(ctx context.Context, user *session.User, in Submission) 
 }
 
 // lint does the steps of a check that need no cluster.
-func (s *service) lint(ctx context.Context, in Submission) (checks model.Checks, _ []manifest.Loaded, _ error) {
+func (s *service) lint(ctx context.Context, user *session.User, in Submission) (checks model.Checks, _ []manifest.Loaded, _ error) {
 	if strings.TrimSpace(in.Text) == "" && in.Form == (model.Form{}) {
 		return checks, nil, nil
 	}
+
+	if !s.linting.Take(user.Holder(), 1) {
+		return checks, nil, &web.Problem{
+			Status: http.StatusTooManyRequests, Title: "Other checks are waiting", Why: "The console checks a limited number of submissions at the same time.",
+			Do: "Send it again when they have ended.",
+		}
+	}
+	defer s.linting.Give(user.Holder(), 1)
 
 	select {
 	case s.lints <- struct{}{}:

@@ -33,8 +33,8 @@ type Options struct {
 }
 
 // maxSessions bounds the sessions of all users in browsers, and those of all programs, which have a session for each
-// token. maxOfUser bounds the sessions of one holder. If there are more, the session ends that was not used for the
-// longest time. So programs end no session of a browser, and a holder ends none of another one.
+// token. maxOfUser bounds those of one holder in the same way. If there are more, the session ends that was not used
+// for the longest time. So programs end no session of a browser, and a holder ends none of another one.
 const (
 	maxSessions = 2000
 	maxOfUser   = 50
@@ -181,7 +181,9 @@ func (s *Sessions) add(key digest, user *User, program bool) *Session {
 
 	s.removeOver()
 
-	if oldest, n := s.oldest(func(other *Session) bool { return other != session && other.Holder() == user.Holder() }); n >= maxOfUser {
+	if oldest, n := s.oldest(func(other *Session) bool {
+		return other != session && other.Program == program && other.Holder() == user.Holder()
+	}); n >= maxOfUser {
 		s.remove(oldest)
 	} else if oldest, n = s.oldest(func(other *Session) bool { return other != session && other.Program == program }); n >= maxSessions {
 		s.remove(oldest)
