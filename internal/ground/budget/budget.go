@@ -1,5 +1,5 @@
-// Package budget carries the budget of memory of a request in the request's context, so that what reads large answers
-// need not know who the request is for.
+// Package budget carries the budget of memory of a request in the request's context. So the code that reads large
+// answers needs no user and no session.
 package budget
 
 import (
