@@ -1316,3 +1316,16 @@ func TestLongMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestNodeClockIsBehind checks that an attempt never ends before its submission, from which the delay of a retry and
+// the lifetime of the application then count.
+func TestNodeClockIsBehind(t *testing.T) {
+	app := appWith(func(a *lifecycle.App) { a.TTL = new(30 * second) })
+
+	behind := driver(lifecycle.DriverFailed, func(d *lifecycle.Driver) { d.StartedAt, d.EndedAt = at(-115), at(-100) })
+
+	plan := Step(app, memoryIn(lifecycle.Running), behind, at(20))
+	if wait := plan.RequeueAfter; !plan.Next.EndedAt.Equal(t0) || wait > 10*second || wait <= 0 {
+		t.Errorf("the attempt ends at %s, and the next pass is in %s", plan.Next.EndedAt, plan.RequeueAfter)
+	}
+}
