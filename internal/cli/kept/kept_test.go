@@ -3,6 +3,7 @@ package kept
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/sparkoperator/spark-operator/api/sparkoperator/v1beta2"
 	statusv1 "github.com/sparkoperator/spark-operator/api/status/v1"
 	"github.com/sparkoperator/spark-operator/internal/cli/kube"
+	"github.com/sparkoperator/spark-operator/internal/ground/budget"
 	"github.com/sparkoperator/spark-operator/internal/record/bucket"
 	"github.com/sparkoperator/spark-operator/internal/record/store"
 	"github.com/sparkoperator/spark-operator/test/kit/stores"
@@ -292,5 +294,33 @@ func TestUploadedLog(t *testing.T) {
 				t.Errorf("found %t, output %q, notes %q, error %v", found, out.String(), notes.String(), err)
 			}
 		})
+	}
+}
+
+// TestTailsOfASharedProgram checks that a program for several users keeps few last lines in memory, which count for the
+// budget of the request, and that sparkctl itself keeps more without a budget.
+func TestTailsOfASharedProgram(t *testing.T) {
+	text := strings.Repeat(strings.Repeat("x", 1023)+"\n", 3<<10) + "the end\n"
+	left := int64(maxSharedTail)
+	ctx := budget.With(t.Context(), func(n int64) bool { left -= n; return left >= 0 })
+
+	for _, test := range []struct {
+		shared bool
+		tail   int64
+		least  int
+		most   int
+		want   error
+	}{
+		{false, 20_000, len(text), len(text), nil}, {true, -1, len(text), len(text), nil}, {true, 20_000, maxSharedTail / 2, maxSharedTail, nil},
+		{true, 20_000, 0, 0, budget.ErrSpent},
+	} {
+		var out bytes.Buffer
+
+		r := &Reader{Shared: test.shared}
+
+		err := r.copyLines(ctx, strings.NewReader(text), test.tail, "", &out)
+		if !errors.Is(err, test.want) || out.Len() < test.least || out.Len() > test.most || err == nil && !strings.HasSuffix(out.String(), "\nthe end\n") {
+			t.Errorf("%+v: %d bytes, %v", test, out.Len(), err)
+		}
 	}
 }
