@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -117,6 +116,7 @@ type follower struct {
 	pod     *corev1.Pod
 	options Options
 	began   time.Time      // of the first stream
+	opened  bool           // the first stream was opened
 	at      nodelog.Cursor // where the next stream begins
 	out     *lineWriter
 	moved   bool      // the last stream had new text
@@ -147,6 +147,7 @@ func (f *follower) read(ctx context.Context) error {
 	}
 	defer log.Close()
 
+	f.opened = true
 	if f.at.Time.IsZero() { // a part of the first line comes again, with all of it
 		f.at, f.out.line = nodelog.Cursor{}, nil
 	}
@@ -175,8 +176,8 @@ func (f *follower) request() *corev1.PodLogOptions {
 	since := f.at.Since()
 	switch {
 	case !since.IsZero():
-	case f.failing.IsZero() && time.Since(f.began) < interval:
-		return options // the first stream
+	case !f.opened:
+		return options
 	case f.options.Since > 0:
 		since = f.began.Add(-f.options.Since)
 	case f.options.Tail == 0:
@@ -302,6 +303,6 @@ func (w *lineWriter) flush(n int) {
 		prefix += w.time.Format(timeFormat) + " "
 	}
 
-	_, w.failed = w.out.Write(fmt.Appendf(nil, "%s%s\n", prefix, bytes.TrimSuffix(w.line[:n], []byte("\n"))))
+	_, w.failed = w.out.Write(prefixed(prefix, w.line[:n]))
 	w.line = w.line[n:]
 }

@@ -161,7 +161,7 @@ func CopyLines(in io.Reader, tail, most int64, prefix string, out io.Writer) err
 	for {
 		line, err := reader.ReadSlice('\n')
 		if len(line) > 0 {
-			text := fmt.Appendf(nil, "%s%s\n", prefix, bytes.TrimSuffix(line, []byte("\n")))
+			text := prefixed(prefix, line)
 			if tail < 0 {
 				if _, err := out.Write(text); err != nil {
 					return err
@@ -183,6 +183,11 @@ func CopyLines(in io.Reader, tail, most int64, prefix string, out io.Writer) err
 			return err
 		}
 	}
+}
+
+// prefixed returns a line, or a piece of a long one, as it is written.
+func prefixed(prefix string, line []byte) []byte {
+	return fmt.Appendf(nil, "%s%s\n", prefix, bytes.TrimSuffix(line, []byte("\n")))
 }
 
 // writeAll writes lines one after the other, so that those which are written take no memory while the reader is slow.
