@@ -201,22 +201,17 @@ const pieceSize = 256 << 10
 // readPage reads a page in pieces, each of which counts before it is read. The caller calls free after the page is
 // sent.
 func (p *proxy) readPage(user string, body io.Reader) (page []byte, free func(), err error) {
-	var (
-		text bytes.Buffer
-		held int64
-	)
+	var text bytes.Buffer
 
-	free = func() { p.held.Give(user, held) }
+	take, free := p.held.Borrow(user)
 	for err == nil {
-		if !p.held.Take(user, pieceSize) {
+		if !take(pieceSize) {
 			free()
 
 			return nil, nil, &web.Problem{
 				Status: http.StatusServiceUnavailable, Title: "The console is busy", Why: "It passes on many or large pages of Spark UIs at this moment.", Do: "Load the page again.",
 			}
 		}
-
-		held += pieceSize
 
 		if _, err = io.CopyN(&text, body, pieceSize); err == nil && int64(text.Len()) > p.limits.Page {
 			err = &web.Problem{Status: http.StatusBadGateway, Title: "The page is too large", Why: fmt.Sprintf("The driver answers with a page of more than %d MiB.", p.limits.Page>>20)}

@@ -42,8 +42,8 @@ func (s *Shares) Give(user string, n int64) {
 	}
 }
 
-// Borrow returns a function that takes n for a user, as Take does, and one that gives back everything that was taken.
-// After that, nothing more can be taken.
+// Borrow returns two functions: take, which takes n for a user as Take does, and giveAll, which gives back everything
+// that was taken. After giveAll, nothing more can be taken.
 func (s *Shares) Borrow(user string) (take func(n int64) bool, giveAll func()) {
 	var (
 		mu   sync.Mutex
